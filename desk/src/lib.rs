@@ -1,0 +1,1 @@
+//! A virtual desktop: screen, window manager, sound; for the demo, the tests and the benchmarks.

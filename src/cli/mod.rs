@@ -1,0 +1,204 @@
+//! The command line: one file a verb.
+
+#[cfg(feature = "transcribe")]
+mod align;
+#[cfg(feature = "dataset")]
+mod check;
+#[cfg(feature = "recorder")]
+mod contact_sheet;
+#[cfg(feature = "recorder")]
+mod demo;
+#[cfg(feature = "dataset")]
+mod diff;
+#[cfg(feature = "recorder")]
+mod doctor;
+#[cfg(feature = "transcribe")]
+mod export;
+#[cfg(feature = "dataset")]
+mod import;
+mod init;
+mod model;
+#[cfg(feature = "transcribe")]
+mod model_fetch;
+#[cfg(feature = "dataset")]
+mod pack;
+mod participant;
+#[cfg(feature = "dataset")]
+mod publish;
+#[cfg(feature = "query")]
+mod query;
+#[cfg(feature = "recorder")]
+mod record;
+#[cfg(feature = "recorder")]
+mod recover;
+#[cfg(feature = "dataset")]
+mod release;
+#[cfg(feature = "review")]
+mod review;
+#[cfg(feature = "dataset")]
+mod stats;
+#[cfg(feature = "recorder")]
+mod sync_test;
+#[cfg(feature = "transcribe")]
+mod transcribe;
+#[cfg(feature = "dataset")]
+mod verify;
+
+use clap::{Parser, Subcommand};
+use redline_schemas::Corpus;
+use std::path::PathBuf;
+
+/// Record how designers ask for CAD changes; publish the recordings as datasets.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+pub struct Args {
+    /// Print JSON on standard output, for scripts
+    #[arg(long, global = true)]
+    json: bool,
+    /// Say more on standard error (twice: debug)
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub verbose: u8,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List screens, microphones, encoders and free disk, and say what would stop a recording.
+    #[cfg(feature = "recorder")]
+    Doctor(doctor::Args),
+    /// Make a corpus.
+    Init(init::Args),
+    /// Add and list pseudonymous participants.
+    Participant(participant::Args),
+    /// Add, list and show input models.
+    Model(model::Args),
+    /// Record a request.
+    #[cfg(feature = "recorder")]
+    Record(record::Args),
+    /// Mend sessions whose recorder died.
+    #[cfg(feature = "recorder")]
+    Recover(recover::Args),
+    /// Measure how well video, sound and input are aligned on this machine.
+    #[cfg(feature = "recorder")]
+    SyncTest(sync_test::Args),
+    /// Import a video, or a dataset recorded elsewhere.
+    #[cfg(feature = "dataset")]
+    Import(import::Args),
+    /// Fetch the speech models into the cache.
+    #[cfg(feature = "transcribe")]
+    ModelFetch(model_fetch::Args),
+    /// Transcribe the requests of a corpus.
+    #[cfg(feature = "transcribe")]
+    Transcribe(transcribe::Args),
+    /// Align given texts with the audio, word by word.
+    #[cfg(feature = "transcribe")]
+    Align(align::Args),
+    /// Write transcripts as SRT, WebVTT, TextGrid or WhisperX JSON; or a request as a zip.
+    #[cfg(feature = "transcribe")]
+    Export(export::Args),
+    /// Serve the correction loop, or look into its state.
+    #[cfg(feature = "review")]
+    Review(review::Args),
+    /// Find what is wrong in a corpus.
+    #[cfg(feature = "dataset")]
+    Check(check::Args),
+    /// Pack a corpus into Parquet tables.
+    #[cfg(feature = "dataset")]
+    Pack(pack::Args),
+    /// Publish an immutable version of a corpus.
+    #[cfg(feature = "dataset")]
+    Release(release::Args),
+    /// Check a release against its checksums.
+    #[cfg(feature = "dataset")]
+    Verify(verify::Args),
+    /// Compare two releases.
+    #[cfg(feature = "dataset")]
+    Diff(diff::Args),
+    /// Copy a release to a folder or to S3-compatible storage.
+    #[cfg(feature = "dataset")]
+    Publish(publish::Args),
+    /// Statistics of a corpus, as table, JSON and plots.
+    #[cfg(feature = "dataset")]
+    Stats(stats::Args),
+    /// Ask a corpus or a release in SQL.
+    #[cfg(feature = "query")]
+    Query(query::Args),
+    /// Draw a request’s video frames with the words under them.
+    #[cfg(feature = "recorder")]
+    ContactSheet(contact_sheet::Args),
+    /// Record, transcribe, check, pack and show a request.
+    #[cfg(feature = "recorder")]
+    Demo(demo::Args),
+}
+
+/// What every verb gets.
+pub struct Context {
+    /// Print JSON.
+    pub json: bool,
+}
+
+/// `--corpus DIR`, the same for every verb.
+#[derive(clap::Args)]
+pub struct CorpusArg {
+    /// The corpus folder
+    #[arg(long, env = "REDLINE_CORPUS", default_value = ".", value_name = "DIR")]
+    pub corpus: PathBuf,
+}
+
+impl CorpusArg {
+    /// Opens the corpus.
+    pub fn open(&self) -> anyhow::Result<Corpus> {
+        Ok(Corpus::open(&self.corpus)?)
+    }
+}
+
+/// Runs the verb that was asked for.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let ctx = Context { json: args.json };
+    match args.verb {
+        #[cfg(feature = "recorder")]
+        Verb::Doctor(a) => doctor::run(&ctx, a),
+        Verb::Init(a) => init::run(&ctx, a),
+        Verb::Participant(a) => participant::run(&ctx, a),
+        Verb::Model(a) => model::run(&ctx, a),
+        #[cfg(feature = "recorder")]
+        Verb::Record(a) => record::run(&ctx, a),
+        #[cfg(feature = "recorder")]
+        Verb::Recover(a) => recover::run(&ctx, a),
+        #[cfg(feature = "recorder")]
+        Verb::SyncTest(a) => sync_test::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Import(a) => import::run(&ctx, a),
+        #[cfg(feature = "transcribe")]
+        Verb::ModelFetch(a) => model_fetch::run(&ctx, a),
+        #[cfg(feature = "transcribe")]
+        Verb::Transcribe(a) => transcribe::run(&ctx, a),
+        #[cfg(feature = "transcribe")]
+        Verb::Align(a) => align::run(&ctx, a),
+        #[cfg(feature = "transcribe")]
+        Verb::Export(a) => export::run(&ctx, a),
+        #[cfg(feature = "review")]
+        Verb::Review(a) => review::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Check(a) => check::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Pack(a) => pack::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Release(a) => release::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Verify(a) => verify::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Diff(a) => diff::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Publish(a) => publish::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Stats(a) => stats::run(&ctx, a),
+        #[cfg(feature = "query")]
+        Verb::Query(a) => query::run(&ctx, a),
+        #[cfg(feature = "recorder")]
+        Verb::ContactSheet(a) => contact_sheet::run(&ctx, a),
+        #[cfg(feature = "recorder")]
+        Verb::Demo(a) => demo::run(&ctx, a),
+    }
+}

@@ -1,0 +1,10 @@
+//! `redline model-fetch`.
+
+use super::Context;
+
+#[derive(clap::Args)]
+pub struct Args {}
+
+pub fn run(_ctx: &Context, _args: Args) -> anyhow::Result<()> {
+    anyhow::bail!("not built yet")
+}
