@@ -17,6 +17,7 @@ mod export;
 #[cfg(feature = "dataset")]
 mod import;
 mod init;
+#[cfg(feature = "cad")]
 mod model;
 #[cfg(feature = "transcribe")]
 mod model_fetch;
@@ -71,7 +72,8 @@ enum Verb {
     Init(init::Args),
     /// Add and list pseudonymous participants.
     Participant(participant::Args),
-    /// Add, list and show input models.
+    /// Add and list input models.
+    #[cfg(feature = "cad")]
     Model(model::Args),
     /// Record a request.
     #[cfg(feature = "recorder")]
@@ -153,6 +155,13 @@ impl CorpusArg {
     }
 }
 
+/// A plain table for people.
+pub fn table<const N: usize>(head: [&str; N]) -> comfy_table::Table {
+    let mut t = comfy_table::Table::new();
+    t.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED).set_header(head);
+    t
+}
+
 /// Runs the verb that was asked for.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let ctx = Context { json: args.json };
@@ -161,6 +170,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Doctor(a) => doctor::run(&ctx, a),
         Verb::Init(a) => init::run(&ctx, a),
         Verb::Participant(a) => participant::run(&ctx, a),
+        #[cfg(feature = "cad")]
         Verb::Model(a) => model::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Record(a) => record::run(&ctx, a),
