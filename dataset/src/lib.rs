@@ -1,1 +1,10 @@
-//! placeholder
+//! From a corpus to a dataset that others can load and trust.
+//!
+//! [`tables`] says what the published tables hold, [`pack`] writes them as Parquet.
+
+pub mod pack;
+pub mod tables;
+
+mod error;
+
+pub use error::{Error, Result};

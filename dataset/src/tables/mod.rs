@@ -1,0 +1,1 @@
+//! What the published tables hold: one file a table.
