@@ -67,6 +67,14 @@ pub fn code_of(e: &anyhow::Error) -> Exit {
         )
     };
     for c in e.chain() {
+        #[cfg(feature = "recorder")]
+        if let Some(m) = c.downcast_ref::<redline_media::Error>() {
+            return match m {
+                redline_media::Error::Io { source, .. } if storage(source) => Exit::Storage,
+                redline_media::Error::Write { .. } => Exit::Failed,
+                _ => Exit::Input,
+            };
+        }
         match c.downcast_ref::<S>() {
             Some(S::Io { source, .. }) if storage(source) => return Exit::Storage,
             Some(_) => return Exit::Input,

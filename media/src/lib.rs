@@ -1,1 +1,19 @@
-//! placeholder
+//! Media files: what is in them, frames and samples out of them, and new ones.
+//!
+//! ```no_run
+//! let info = redline_media::probe("request.mp4".as_ref())?;
+//! let video = info.need_video()?;
+//! println!("{}x{} at {}/{} fps", video.width, video.height, video.fps.0, video.fps.1);
+//! # Ok::<_, redline_media::Error>(())
+//! ```
+//!
+//! All work is done by FFmpeg's libraries; what they print is silenced, and their errors come
+//! back as [`Error`], which names the file and says what to do.
+
+mod error;
+mod open;
+mod probe;
+
+pub use error::{Error, Result};
+pub use open::init;
+pub use probe::{AudioInfo, MAX_SIDE, MediaInfo, VideoInfo, probe};
