@@ -1,0 +1,1 @@
+"""FreeCAD loads this without a window; Redline watches only windows."""
