@@ -1,1 +1,7 @@
-//! placeholder
+//! From sound to words that have a place in time.
+
+pub mod cache;
+
+mod error;
+
+pub use error::{Error, Result};
