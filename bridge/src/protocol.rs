@@ -168,3 +168,25 @@ pub fn json_schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("refusal", schema_for!(Refusal)),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// `REDLINE_BLESS=1 cargo test -p redline-bridge` writes them anew.
+    #[test]
+    fn checked_in_schemas_are_fresh() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("json");
+        for (name, schema) in json_schemas() {
+            let path = dir.join(format!("{name}.schema.json"));
+            let want = redline_schemas::json_schema::text(&schema);
+            if std::env::var_os("REDLINE_BLESS").is_some() {
+                std::fs::create_dir_all(&dir).unwrap();
+                std::fs::write(&path, &want).unwrap();
+            }
+            let have = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(have == want, "{} is stale: REDLINE_BLESS=1 cargo test -p redline-bridge", path.display());
+        }
+    }
+}
