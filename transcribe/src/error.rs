@@ -38,6 +38,14 @@ pub enum Error {
     /// A file of another program that cannot be read as what it should be.
     #[error("{0}")]
     Foreign(String),
+    /// More audio than an aligner takes at once.
+    #[error("a piece of {samples} samples is longer than the {max} that this aligner takes: cut it at a pause")]
+    TooLong {
+        /// Samples given.
+        samples: usize,
+        /// Samples taken at most.
+        max: usize,
+    },
     /// The run was asked to stop.
     #[error("stopped")]
     Stopped,

@@ -1,5 +1,6 @@
 //! From sound to words that have a place in time.
 
+pub mod align;
 pub mod cache;
 
 mod error;

@@ -1,0 +1,138 @@
+//! The default aligner: phone recogniser, then edges.
+
+use super::conformer::{Conformer, FRAME_SAMPLES, LogProbs, TOKENS};
+use super::ctc::{self, Emissions, Placed};
+use super::lexicon::{Lexicon, Pronunciations};
+use super::{AlignedWord, ForcedAligner, interpolate};
+use crate::{Error, Result, cache};
+use redline_schemas::{Aligner, Timing, fsio};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// The longest piece the recogniser sees at once, samples: attention grows with its square.
+const CHUNK: usize = 20 * 16_000;
+/// Two minutes of words at once: more needs much memory for the search.
+const LONGEST: usize = 120 * 16_000;
+/// A recogniser's peak comes after the phone's onset by this much on average, samples.
+const START_LAG: usize = 960;
+/// A last phone goes on this long after its peak's first frame, samples.
+const END_LAG: usize = 960;
+/// A word that fits worse than this is there in name only.
+const DOUBTFUL: f32 = 0.2;
+
+/// Where the default aligner's files lie.
+#[derive(Debug, Clone)]
+pub struct AlignerFiles {
+    /// `asr_waveform.hama`: the phone recogniser's weights.
+    pub recogniser: PathBuf,
+    /// `cmudict.dict`: the pronouncing dictionary.
+    pub dictionary: PathBuf,
+}
+
+impl AlignerFiles {
+    /// The files in a models folder, all of which must exist.
+    pub fn in_folder(dir: &Path) -> Result<Self> {
+        let file = |name: &str| cache::existing(&dir.join(name));
+        Ok(Self { recogniser: file("asr_waveform.hama")?, dictionary: file("cmudict.dict")? })
+    }
+
+    /// The files in the cache, where `redline model-fetch` puts them.
+    pub fn cached() -> Result<Self> {
+        Self::in_folder(&cache::models_dir().ok_or(Error::NoCache)?)
+    }
+}
+
+/// The default aligner. English; other languages get their letters by English rules.
+pub struct PhoneAligner {
+    recogniser: Conformer,
+    lexicon: Lexicon,
+    sha256: String,
+    /// Pronunciations by written word: texts repeat themselves.
+    said: Mutex<HashMap<String, Pronunciations>>,
+}
+
+impl PhoneAligner {
+    /// Loads the models.
+    pub fn load(files: &AlignerFiles) -> Result<Self> {
+        Ok(Self {
+            recogniser: Conformer::read(&files.recogniser)?,
+            lexicon: Lexicon::read(&files.dictionary)?,
+            sha256: fsio::sha256_file(&files.recogniser)?,
+            said: Mutex::default(),
+        })
+    }
+
+    fn pronounce(&self, word: &str) -> Pronunciations {
+        let mut said = self.said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = said.get(word) {
+            return known.clone();
+        }
+        let p = self.lexicon.pronounce(word);
+        said.insert(word.into(), p.clone());
+        p
+    }
+
+    /// The recogniser over audio of any length, in chunks cut where it is quiet.
+    fn log_probs(&self, audio: &[f32]) -> Result<LogProbs> {
+        let mut all = LogProbs { frames: 0, values: Vec::new() };
+        let mut at = 0;
+        while at < audio.len() {
+            let end = if audio.len() - at <= CHUNK { audio.len() } else { quiet_cut(audio, at + CHUNK / 2, at + CHUNK) };
+            let mut part = self.recogniser.run(&audio[at..end])?;
+            // Chunks are whole frames but for the last; the recogniser adds one frame at the end.
+            let whole = (end - at).div_ceil(FRAME_SAMPLES).min(part.frames);
+            part.values.truncate(whole * TOKENS);
+            all.values.extend(part.values);
+            all.frames += whole;
+            at = end;
+        }
+        Ok(all)
+    }
+}
+
+/// The quietest whole frame between two samples.
+fn quiet_cut(audio: &[f32], from: usize, to: usize) -> usize {
+    let energy = |f: usize| audio[(f.saturating_sub(1)) * FRAME_SAMPLES..(f + 1) * FRAME_SAMPLES].iter().map(|s| s * s).sum::<f32>();
+    let frames = from / FRAME_SAMPLES..to / FRAME_SAMPLES;
+    frames.min_by(|a, b| energy(*a).total_cmp(&energy(*b))).map_or(to, |f| f * FRAME_SAMPLES)
+}
+
+impl ForcedAligner for PhoneAligner {
+    fn describe(&self) -> Aligner {
+        Aligner { name: "phone-ctc".into(), version: env!("CARGO_PKG_VERSION").into(), sha256: Some(self.sha256.clone()) }
+    }
+
+    fn longest(&self) -> usize {
+        LONGEST
+    }
+
+    fn align(&self, audio: &[f32], words: &[&str]) -> Result<Vec<AlignedWord>> {
+        if audio.len() > LONGEST {
+            return Err(Error::TooLong { samples: audio.len(), max: LONGEST });
+        }
+        let ways: Vec<_> = words.iter().map(|w| self.pronounce(w).ways).collect();
+        let emissions = Emissions::new(&self.log_probs(audio)?);
+        let placed = ctc::align(&emissions, &ways);
+        let mut out: Vec<Option<AlignedWord>> =
+            placed.iter().zip(&ways).map(|(p, ways)| p.as_ref().map(|p| peak_times(p, ways.is_empty()))).collect();
+        // A word's early start must not run into the one before.
+        for i in 1..out.len() {
+            let (head, tail) = out.split_at_mut(i);
+            if let (Some(Some(a)), Some(Some(b))) = (head.last_mut(), tail.first_mut())
+                && a.end > b.start
+            {
+                a.end = b.start.max(a.start);
+            }
+        }
+        Ok(interpolate(&mut out, audio.len()))
+    }
+}
+
+fn peak_times(p: &Placed, wildcard: bool) -> AlignedWord {
+    let start = (p.first * FRAME_SAMPLES).saturating_sub(START_LAG);
+    let end = p.last * FRAME_SAMPLES + END_LAG;
+    let score = (p.score / 3.0).exp().clamp(0.0, 1.0);
+    let timing = if wildcard || score < DOUBTFUL { Timing::Inferred } else { Timing::Aligned };
+    AlignedWord { start, end, score: if wildcard { 0.0 } else { score }, timing }
+}
