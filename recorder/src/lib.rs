@@ -1,1 +1,3 @@
 //! placeholder
+pub mod audio_fit;
+pub mod clock_watch;
