@@ -10,10 +10,15 @@
 //! All work is done by FFmpeg's libraries; what they print is silenced, and their errors come
 //! back as [`Error`], which names the file and says what to do.
 
+mod decode;
 mod error;
 mod open;
 mod probe;
+mod remux;
+mod rgb;
 
+pub use decode::{AudioBlock, AudioBlocks, Verified, VideoFrame, VideoFrames, frames_at, verify_decodable};
 pub use error::{Error, Result};
 pub use open::init;
+pub use remux::remux;
 pub use probe::{AudioInfo, MAX_SIDE, MediaInfo, VideoInfo, probe};
