@@ -10,15 +10,28 @@
 //! All work is done by FFmpeg's libraries; what they print is silenced, and their errors come
 //! back as [`Error`], which names the file and says what to do.
 
+mod audio_encode;
 mod decode;
+mod encode;
 mod error;
+mod flac;
+mod mux;
 mod open;
 mod probe;
 mod remux;
 mod rgb;
+mod scale;
+mod transcode;
+mod wav;
 
 pub use decode::{AudioBlock, AudioBlocks, Verified, VideoFrame, VideoFrames, frames_at, verify_decodable};
+pub use encode::{EncodeSettings, ScreenEncoder};
 pub use error::{Error, Result};
+pub use flac::write_flac;
+pub use mux::{MuxAudio, MuxedVideo, finish_video, whole_fragments};
 pub use open::init;
-pub use remux::remux;
 pub use probe::{AudioInfo, MAX_SIDE, MediaInfo, VideoInfo, probe};
+pub use remux::remux;
+pub use scale::{PixelOrder, Scaler, YuvPicture};
+pub use transcode::{ExtractedAudio, Regridded, audio_to_wav, regrid};
+pub use wav::{WavReader, WavWriter};
