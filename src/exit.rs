@@ -66,19 +66,31 @@ pub fn code_of(e: &anyhow::Error) -> Exit {
                 | std::io::ErrorKind::QuotaExceeded
         )
     };
+    let schemas = |e: &S| match e {
+        S::Io { source, .. } if storage(source) => Exit::Storage,
+        _ => Exit::Input,
+    };
+    #[cfg(any(feature = "recorder", feature = "dataset"))]
+    let media = |e: &redline_media::Error| match e {
+        redline_media::Error::Io { source, .. } if storage(source) => Exit::Storage,
+        redline_media::Error::Write { .. } => Exit::Failed,
+        _ => Exit::Input,
+    };
     for c in e.chain() {
-        #[cfg(feature = "recorder")]
-        if let Some(m) = c.downcast_ref::<redline_media::Error>() {
-            return match m {
-                redline_media::Error::Io { source, .. } if storage(source) => Exit::Storage,
-                redline_media::Error::Write { .. } => Exit::Failed,
-                _ => Exit::Input,
-            };
+        if let Some(e) = c.downcast_ref::<S>() {
+            return schemas(e);
         }
-        match c.downcast_ref::<S>() {
-            Some(S::Io { source, .. }) if storage(source) => return Exit::Storage,
-            Some(_) => return Exit::Input,
-            None => {}
+        #[cfg(any(feature = "recorder", feature = "dataset"))]
+        if let Some(e) = c.downcast_ref::<redline_media::Error>() {
+            return media(e);
+        }
+        // Its transparent variants hide what they carry from the chain.
+        #[cfg(feature = "dataset")]
+        match c.downcast_ref::<redline_dataset::Error>() {
+            Some(redline_dataset::Error::Schemas(e)) => return schemas(e),
+            Some(redline_dataset::Error::Media(e)) => return media(e),
+            Some(redline_dataset::Error::Refused(_)) => return Exit::Input,
+            _ => {}
         }
         if c.downcast_ref::<std::io::Error>().is_some_and(storage) {
             return Exit::Storage;

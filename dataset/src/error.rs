@@ -7,6 +7,9 @@ pub enum Error {
     /// A file of the corpus can't be read or written.
     #[error(transparent)]
     Schemas(#[from] redline_schemas::Error),
+    /// A media file can't be read or written.
+    #[error(transparent)]
+    Media(#[from] redline_media::Error),
     /// A table could not be built.
     #[error("{table}: could not build the table: {source}")]
     Arrow {

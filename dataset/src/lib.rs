@@ -2,6 +2,7 @@
 //!
 //! [`tables`] says what the published tables hold, [`pack`] writes them as Parquet.
 
+pub mod import;
 pub mod pack;
 pub mod tables;
 

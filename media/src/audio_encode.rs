@@ -16,7 +16,12 @@ pub(crate) struct AudioEncoder {
 impl AudioEncoder {
     /// Opens `codec` and adds its stream to `output`.
     pub(crate) fn open(
-        path: &Path, output: &mut ff::format::context::Output, codec: &str, rate: u32, format: ff::format::Sample, bit_rate: Option<usize>,
+        path: &Path,
+        output: &mut ff::format::context::Output,
+        codec: &str,
+        rate: u32,
+        format: ff::format::Sample,
+        bit_rate: Option<usize>,
     ) -> Result<Self> {
         let found = ff::encoder::find_by_name(codec)
             .ok_or_else(|| Error::Unsupported { path: path.into(), what: format!("this FFmpeg has no encoder “{codec}”") })?;
@@ -53,7 +58,10 @@ impl AudioEncoder {
 
     /// Encodes a frame that `fill` fills with its plane of `samples` samples.
     pub(crate) fn encode<T: ff::frame::audio::Sample>(
-        &mut self, output: &mut ff::format::context::Output, samples: usize, fill: impl FnOnce(&mut [T]),
+        &mut self,
+        output: &mut ff::format::context::Output,
+        samples: usize,
+        fill: impl FnOnce(&mut [T]),
     ) -> Result<()> {
         let mut frame = ff::frame::Audio::new(self.encoder.format(), samples, ff::ChannelLayout::MONO);
         frame.set_rate(self.rate);

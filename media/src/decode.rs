@@ -340,8 +340,7 @@ pub struct Verified {
 /// Decodes all of a file's video and audio; fails when it is damaged or cut off.
 pub fn verify_decodable(path: &Path) -> Result<Verified> {
     let info = crate::probe(path)?;
-    let mut v =
-        Verified { info, video_frames: 0, video_span_ns: None, regular: true, audio_samples: 0, audio_span_ns: None };
+    let mut v = Verified { info, video_frames: 0, video_span_ns: None, regular: true, audio_samples: 0, audio_span_ns: None };
     let extend = |span: &mut Option<(i64, i64)>, t: i64| *span = Some(span.map_or((t, t), |(a, _)| (a, t)));
     if let Some(video) = &v.info.video {
         let mut frames = VideoFrames::open(path)?;

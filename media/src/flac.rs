@@ -2,8 +2,8 @@
 
 use crate::audio_encode::AudioEncoder;
 use crate::{Error, Result, WavReader};
-use ffmpeg_next as ff;
 use ff::format::sample::Type;
+use ffmpeg_next as ff;
 use std::path::Path;
 
 /// Writes all of `wav` to `to`, sample for sample.

@@ -235,7 +235,8 @@ mod tests {
         let p = dir.path().join("v.mp4");
         let make = |kind: &[u8], n: u32| [&n.to_be_bytes()[..], kind, &vec![0; n as usize - 8]].concat();
         let whole = [make(b"ftyp", 24), make(b"moov", 100), make(b"moof", 40), make(b"mdat", 60)].concat();
-        for tail in [make(b"moof", 40), make(b"moof", 40)[..13].to_vec(), vec![0; 3], [make(b"moof", 40), vec![0, 0, 1, 0, b'm']].concat()] {
+        for tail in [make(b"moof", 40), make(b"moof", 40)[..13].to_vec(), vec![0; 3], [make(b"moof", 40), vec![0, 0, 1, 0, b'm']].concat()]
+        {
             std::fs::write(&p, [whole.clone(), tail].concat()).unwrap();
             assert_eq!(whole_fragments(&p).unwrap(), whole.len() as u64);
         }

@@ -20,6 +20,8 @@ pub struct MediaInfo {
     pub container: String,
     /// Its length, as the container says.
     pub duration_ns: Option<i64>,
+    /// When it was made, as the container says.
+    pub created_utc: Option<redline_schemas::Utc>,
     /// The best video stream.
     pub video: Option<VideoInfo>,
     /// The best audio stream.
@@ -93,6 +95,7 @@ pub(crate) fn probe_opened(path: &Path, input: &ff::format::context::Input) -> R
         bytes,
         container: input.format().name().to_owned(),
         duration_ns: (duration > 0).then(|| to_ns(duration, ff::Rational(1, ff::ffi::AV_TIME_BASE))),
+        created_utc: created(input),
         video: best(input, ff::media::Type::Video).map(|s| video(path, &s)).transpose()?,
         audio: best(input, ff::media::Type::Audio).map(|s| audio(path, &s)).transpose()?,
     };
@@ -162,6 +165,13 @@ pub(crate) fn no_decoder(path: &Path, s: &ff::Stream<'_>, e: ff::Error) -> Error
         },
         e => Error::Damaged { path: path.into(), detail: format!("its {codec} stream cannot be decoded: {e}") },
     }
+}
+
+/// The container's own date; unset clocks (1904, 1970) are no dates.
+fn created(input: &ff::format::context::Input) -> Option<redline_schemas::Utc> {
+    const YEAR_2000: i64 = 946_684_800;
+    let t: redline_schemas::Utc = input.metadata().get("creation_time")?.parse().ok()?;
+    (t.timestamp() >= YEAR_2000).then_some(t)
 }
 
 fn start(s: &ff::Stream<'_>) -> i64 {

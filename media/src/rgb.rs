@@ -1,7 +1,7 @@
 //! Decoded pictures as RGB.
 
-use ffmpeg_next as ff;
 use ff::software::scaling;
+use ffmpeg_next as ff;
 
 /// Converts pictures, keeping its tables while size and format stay the same.
 #[derive(Default)]
