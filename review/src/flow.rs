@@ -191,19 +191,14 @@ impl Flow {
         }
     }
 
-    /// Words that were admitted before keep what they had: the base's, the automatic ones and the draft's.
-    fn admit(&self, who: &Person, item: &Item, automatic: &Transcript, sent: Text) -> Result<(String, Vec<Word>)> {
-        let base = self.base_words(item, automatic, sent.base.as_ref())?;
+    /// The sent text with times that can be trusted, see [`carry::admit`].
+    fn admit(&self, item: &Item, automatic: &Transcript, sent: Text) -> Result<(String, Vec<Word>)> {
+        let mut known = self.base_words(item, automatic, sent.base.as_ref())?;
         let duration = self.corpus.request(&item.request)?.session.duration_ns;
-        let mut known = base;
         if item.revision.is_some() && sent.words.is_some() {
-            // Undo may bring back a word of the automatic text.
+            // A word of the automatic text may come back in a later round.
             known.extend(words_of(automatic).1);
         }
-        let known = match (&sent.words, self.store.draft(&item.request, &who.id)?) {
-            (None, Some(draft)) => draft.words,
-            _ => known,
-        };
         carry::admit(&known, &sent.text, sent.words, duration)
     }
 
@@ -227,7 +222,7 @@ impl Flow {
         Self::correctable(who, &seen)?;
         let automatic = self.automatic(request)?;
         let (base, after, active) = (sent.base.clone(), sent.seq, sent.active_ms);
-        let (text, words) = self.admit(who, &seen, &automatic, sent)?;
+        let (text, words) = self.admit(&seen, &automatic, sent)?;
         let (who, request, minutes) = (who.clone(), request.clone(), self.claim_minutes);
         self.store.write(move |db| {
             let item = items::get(db, &request)?;
@@ -252,7 +247,7 @@ impl Flow {
         Self::correctable(who, &seen)?;
         let automatic = self.automatic(request)?;
         let (base, after, active) = (sent.base.clone(), sent.seq, sent.active_ms);
-        let (text, words) = self.admit(who, &seen, &automatic, sent)?;
+        let (text, words) = self.admit(&seen, &automatic, sent)?;
         let measured = distance(&automatic.text(), &text);
         let (who, request) = (who.clone(), request.clone());
         self.store.write(move |db| {
@@ -260,7 +255,9 @@ impl Flow {
             Self::correctable(&who, &item)?;
             let have = store::draft_seq(db, &request, &who.id)?;
             if base != item.revision || have != after {
-                return Err(Error::Stale(format!("this builds on save {after}, but save {have} is the last one: merge the two, then hand in")));
+                return Err(Error::Stale(format!(
+                    "this builds on save {after}, but save {have} is the last one: merge the two, then hand in"
+                )));
             }
             items::keep_original(db, &request, &automatic)?;
             let number = match &item.revision {

@@ -105,7 +105,9 @@ fn serve_page(ctx: &Context, a: ServeArgs) -> anyhow::Result<()> {
         // Flushed: a script waits for this line.
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-        eprintln!("Serving the correction loop; Ctrl-C ends it.\n\nhint: `redline review invite PARTICIPANT --url {url}` prints a personal link");
+        eprintln!(
+            "Serving the correction loop; Ctrl-C ends it.\n\nhint: `redline review invite PARTICIPANT --url {url}` prints a personal link"
+        );
     })?;
     Ok(())
 }

@@ -12,7 +12,14 @@ use redline_schemas::{RequestId, SessionDir};
 use std::path::PathBuf;
 use tower_http::services::ServeFile;
 
-async fn send(app: &AppState, request: String, who: Who, asked: Request, file: fn(&SessionDir) -> PathBuf, kind: &'static str) -> Reply<Response> {
+async fn send(
+    app: &AppState,
+    request: String,
+    who: Who,
+    asked: Request,
+    file: fn(&SessionDir) -> PathBuf,
+    kind: &'static str,
+) -> Reply<Response> {
     let what = format!("{kind} {request}");
     let path = who.run(app, &what, move |app, who| {
         let request: RequestId = id(&request)?;

@@ -1,9 +1,9 @@
 //! The waveform's outline, computed once, so that a page need not decode an hour of sound.
 
+use super::AppState;
 use super::error::Reply;
 use super::read::id;
 use super::who::Who;
-use super::AppState;
 use crate::{Error, Result};
 use axum::body::Bytes;
 use axum::extract::{Path, State};

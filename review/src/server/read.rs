@@ -9,8 +9,8 @@ use crate::{Error, Person, Result};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use redline_schemas::{
-    EventStream, RequestId, RequestManifest, ReviewState, Role, SelectionEvent, SelectionKind, Session, Status, StrokeEvent, TranscriptKind,
-    jsonl, time::seconds,
+    EventStream, RequestId, RequestManifest, ReviewState, Role, SelectionEvent, SelectionKind, Session, Status, StrokeEvent,
+    TranscriptKind, jsonl, time::seconds,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -25,8 +25,13 @@ pub struct AuditEntry {
 
 /// Adds a line, in the caller's transaction.
 pub(crate) fn note(db: &Connection, participant: &str, action: &str, subject: Option<&str>, detail: Option<&str>) -> Result<()> {
-    db.prepare_cached("INSERT INTO audit (at_ms, participant, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![now_ms(), participant, action, subject, detail])?;
+    db.prepare_cached("INSERT INTO audit (at_ms, participant, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
+        now_ms(),
+        participant,
+        action,
+        subject,
+        detail
+    ])?;
     Ok(())
 }
 

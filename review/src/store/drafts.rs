@@ -30,13 +30,7 @@ pub(crate) fn get(db: &Connection, request: &RequestId, author: &ParticipantId) 
         })
         .optional()?;
     row.map(|(base, seq, text, words, updated)| {
-        Ok(Draft {
-            base: base.map(RevisionId::new).transpose()?,
-            seq,
-            text,
-            words: json(&words, "a draft")?,
-            updated_utc: utc(updated),
-        })
+        Ok(Draft { base: base.map(RevisionId::new).transpose()?, seq, text, words: json(&words, "a draft")?, updated_utc: utc(updated) })
     })
     .transpose()
 }
@@ -64,15 +58,7 @@ pub(crate) fn save(
     db.prepare_cached(
         "INSERT OR REPLACE INTO drafts (request, author, base, seq, text, words, updated_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?
-    .execute(params![
-        request.as_str(),
-        author.as_str(),
-        base.map(RevisionId::as_str),
-        after + 1,
-        text,
-        to_json(&words)?,
-        now_ms()
-    ])?;
+    .execute(params![request.as_str(), author.as_str(), base.map(RevisionId::as_str), after + 1, text, to_json(&words)?, now_ms()])?;
     Ok(after + 1)
 }
 

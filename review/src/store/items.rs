@@ -120,10 +120,8 @@ pub(crate) fn unclaim(db: &Connection, request: &RequestId, who: Option<&Partici
 
 /// The automatic transcript that correction began with.
 pub(crate) fn original(db: &Connection, request: &RequestId) -> Result<Option<Transcript>> {
-    let text: Option<String> = db
-        .prepare_cached("SELECT transcript FROM originals WHERE request = ?1")?
-        .query_row([request.as_str()], |r| r.get(0))
-        .optional()?;
+    let text: Option<String> =
+        db.prepare_cached("SELECT transcript FROM originals WHERE request = ?1")?.query_row([request.as_str()], |r| r.get(0)).optional()?;
     text.map(|t| json(&t, "an automatic transcript")).transpose()
 }
 

@@ -48,9 +48,7 @@ pub(crate) fn queue(db: &Connection, request: &RequestId) -> Result<()> {
 /// A request's re-alignment, in the caller's transaction.
 pub(crate) fn get(db: &Connection, request: &RequestId) -> Result<Option<Realignment>> {
     let mut q = db.prepare_cached("SELECT state, attempts, error, next_ms, updated_ms FROM realignments WHERE request = ?1")?;
-    let row = q
-        .query_row([request.as_str()], |r| Ok((r.get::<_, String>(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)))
-        .optional()?;
+    let row = q.query_row([request.as_str()], |r| Ok((r.get::<_, String>(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))).optional()?;
     row.map(|(state, attempts, error, next, updated)| {
         let state = match state.as_str() {
             "queued" => RealignmentState::Queued,

@@ -3,7 +3,7 @@
 use super::{Store, json, now_ms, to_json, utc};
 use crate::text::Distance;
 use crate::{Error, Result};
-use redline_schemas::{ReviewDecision, Revision, RevisionId, RequestId};
+use redline_schemas::{RequestId, ReviewDecision, Revision, RevisionId};
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
@@ -105,8 +105,10 @@ pub(crate) fn insert(db: &Connection, r: &Revision, d: &Distance) -> Result<()> 
 
 /// Adds a decision.
 pub(crate) fn decide(db: &Connection, request: &RequestId, d: &ReviewDecision) -> Result<()> {
-    db.prepare_cached("INSERT INTO decisions (revision, request, reviewer, created_ms, accepted, comment) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-        .execute(params![d.revision.as_str(), request.as_str(), d.reviewer.as_str(), now_ms(), d.accepted, d.comment])?;
+    db.prepare_cached(
+        "INSERT INTO decisions (revision, request, reviewer, created_ms, accepted, comment) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![d.revision.as_str(), request.as_str(), d.reviewer.as_str(), now_ms(), d.accepted, d.comment])?;
     Ok(())
 }
 

@@ -63,6 +63,7 @@ fn check(table: &str, column: &str, v: &Value) -> Result<()> {
         };
     };
     let ok = match (table, column) {
+        ("audit", _) => true,
         (_, "request") => RequestId::new(s).is_ok(),
         (_, "requestor" | "author" | "reviewer" | "participant") => ParticipantId::new(s).is_ok(),
         (_, "revision" | "base" | "exported") | ("revisions", "id") => RevisionId::new(s).is_ok(),
@@ -126,7 +127,9 @@ impl Store {
             if used > 0 {
                 return Err(Error::State("this corpus has corrections already; import into one without (nothing was changed)".into()));
             }
-            db.execute_batch("DELETE FROM claims; DELETE FROM realignments; DELETE FROM effort; DELETE FROM originals; DELETE FROM items;")?;
+            db.execute_batch(
+                "DELETE FROM claims; DELETE FROM realignments; DELETE FROM effort; DELETE FROM originals; DELETE FROM items;",
+            )?;
             let mut count = 0;
             for t in TABLES {
                 for row in dump.tables.get(t).and_then(Value::as_array).into_iter().flatten() {

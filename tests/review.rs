@@ -1,0 +1,244 @@
+//! The correction loop over HTTP: the rules, the counts, the transcripts it writes.
+
+mod review_support;
+
+use redline_schemas::{Difficulty, Modality, Status, Timing, TranscriptKind};
+use review_support::{HEARD, Server, corpus, plain, redline, request};
+use serde_json::{Value, json};
+
+#[test]
+fn the_whole_loop_from_the_automatic_text_to_the_oracle_transcript() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let id = plain(&c);
+    let server = Server::start(dir.path(), &[]);
+    let (asks, reviews, other) = (server.join("P01"), server.join("P02"), server.join("P03"));
+    let at = |step: &str| format!("/api/requests/{id}{step}");
+
+    // The queue shows it to the one who asked, and to nobody else.
+    assert_eq!(asks.get("/api/queue")["correct"][0]["request"], json!(id));
+    assert_eq!(reviews.get("/api/queue")["review"], json!([]));
+
+    // Correct: a draft, then the hand-in.
+    assert_eq!(asks.post(&at("/claim"), json!({})).1["state"], "in-correction");
+    let text = "make the fillet on this edge\ntwo millimetres bigger please";
+    assert_eq!(asks.put(&at("/draft"), json!({ "seq": 0, "text": "make the", "active_ms": 4000 })), (200, json!({ "seq": 1 })));
+    assert_eq!(asks.put(&at("/draft"), json!({ "seq": 1, "text": text, "active_ms": 6000 })), (200, json!({ "seq": 2 })));
+    let first = asks.post(&at("/submit"), json!({ "seq": 2, "text": text }));
+    assert_eq!((first.0, &first.1["state"]), (200, &json!("in-review")));
+    let revision = first.1["revision"].as_str().unwrap();
+
+    // Return it: only with a comment.
+    assert_eq!(reviews.get("/api/queue")["review"][0]["request"], json!(id));
+    assert_eq!(reviews.post(&at("/decide"), json!({ "revision": revision, "accept": false, "comment": "  " })).0, 422);
+    let back = reviews.post(&at("/decide"), json!({ "revision": revision, "accept": false, "comment": "millimeters, as said" }));
+    assert_eq!((back.0, &back.1["item"]["state"]), (200, &json!("returned")));
+
+    // Correct again, on what was returned.
+    let seen = asks.get(&at(""));
+    assert_eq!(seen["rounds"][0]["decision"]["comment"], "millimeters, as said");
+    let text = "make the fillet on this edge\ntwo millimeters bigger please";
+    let second = asks.post(&at("/submit"), json!({ "seq": 0, "base": revision, "text": text }));
+    let revision = second.1["revision"].as_str().unwrap();
+
+    // Another expert accepts.
+    let (status, accepted) = other.post(&at("/decide"), json!({ "revision": revision, "accept": true }));
+    assert_eq!((status, &accepted["item"]["state"], &accepted["written"]), (200, &json!("accepted"), &json!(true)));
+
+    let oracle = c.request_dir(&id).transcript(TranscriptKind::Oracle).unwrap().unwrap();
+    let made = oracle.correction.clone().unwrap();
+    assert_eq!(oracle.text(), text);
+    // fill it → fillet: one blank goes, an i becomes an e; two words become one.
+    assert_eq!((made.char_edit_distance, made.word_edit_distance, made.rounds, made.changed), (2, 2, 2, true));
+    assert_eq!(made.automatic_chars, HEARD.join(" ").chars().count() as u64);
+    assert_eq!((made.corrected_by.as_str(), made.accepted_by.as_str(), made.revision.as_str()), ("P01", "P03", revision));
+    let words: Vec<_> = oracle.words().collect();
+    assert_eq!((words[1].text.as_str(), words[1].start_ns, words[1].timing), ("the", 600_000_000, Timing::Aligned));
+    // The new word has the time of the two it replaces.
+    assert_eq!((words[2].text.as_str(), words[2].start_ns, words[2].end_ns), ("fillet", 1_000_000_000, 1_760_000_000));
+    assert_eq!((words[2].timing, words[3].timing, words[3].score), (Timing::Interpolated, Timing::Aligned, Some(0.93)));
+
+    // The figures say the same.
+    let (code, out, _) = redline(&["review", "stats", "--corpus", dir.path().to_str().unwrap()]);
+    let stats: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(code, 0);
+    let all = &stats["all"];
+    assert_eq!((&all["accepted"], &all["share_corrected"], &all["mean_char_edits"]), (&json!(1), &json!(1.0), &json!(2.0)));
+    assert_eq!((&all["share_accepted_at_once"], &all["mean_rounds"], &all["mean_active_s"]), (&json!(0.0), &json!(2.0), &json!(10.0)));
+    assert_eq!(stats["by_reviewer"]["P02"], json!({ "accepted": 0, "returned": 1 }));
+}
+
+#[test]
+fn the_server_holds_the_rules() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let id = plain(&c);
+    let server = Server::start(dir.path(), &[]);
+    let (asks, reviews, stranger) = (server.join("P01"), server.join("P02"), server.join("P04"));
+    let at = |step: &str| format!("/api/requests/{id}{step}");
+    let code = |(status, v): (u16, Value)| (status, v["code"].as_str().unwrap_or_default().to_owned());
+
+    // Only the one who asked corrects; P04, who is no reviewer, does not even see it.
+    assert_eq!(code(reviews.put(&at("/draft"), json!({ "seq": 0, "text": "x" }))), (403, "forbidden".into()));
+    assert_eq!(code(reviews.post(&at("/submit"), json!({ "seq": 0, "text": "x" }))), (403, "forbidden".into()));
+    assert_eq!(stranger.send("GET", &at(""), None).0, 403);
+    assert_eq!(stranger.send("GET", &at("/audio"), None).0, 403);
+    assert_eq!(stranger.send("GET", "/api/stats", None).0, 403);
+
+    // Nothing is decided before it was handed in.
+    assert_eq!(reviews.post(&at("/decide"), json!({ "revision": "R1", "accept": true })).0, 409);
+    let handed = asks.post(&at("/submit"), json!({ "seq": 0, "text": HEARD.join("\n") })).1;
+    let revision = handed["revision"].as_str().unwrap();
+
+    // Nobody accepts their own; a wrong role does not; a forged or old revision does not.
+    let accept = |r: &str| json!({ "revision": r, "accept": true });
+    assert_eq!(code(asks.post(&at("/decide"), accept(revision))), (403, "forbidden".into()));
+    assert_eq!(code(stranger.post(&at("/decide"), accept(revision))), (403, "forbidden".into()));
+    assert_eq!(code(reviews.post(&at("/decide"), accept("01ARZ3NDEKTSV4RRFFQ69G5FAV"))), (409, "stale".into()));
+    assert_eq!(code(reviews.post("/api/requests/01ARZ3NDEKTSV4RRFFQ69G5FAV/decide", accept(revision))), (404, "not-found".into()));
+    // The one who asked cannot go on writing while it is reviewed.
+    assert_eq!(code(asks.put(&at("/draft"), json!({ "seq": 0, "base": revision, "text": "x" }))), (409, "stale".into()));
+
+    // A second reviewer waits while the first one works.
+    let third = server.join("P03");
+    assert_eq!(reviews.post(&at("/claim"), json!({})).0, 200);
+    assert_eq!(code(third.post(&at("/claim"), json!({}))), (423, "claimed".into()));
+    assert_eq!(code(third.post(&at("/decide"), accept(revision))), (423, "claimed".into()));
+    assert_eq!(reviews.post(&at("/unclaim"), json!({})).0, 200);
+    assert_eq!(third.post(&at("/decide"), accept(revision)).0, 200);
+    // And nothing after that.
+    assert_eq!(code(third.post(&at("/decide"), accept(revision))), (409, "stale".into()));
+    assert_eq!(c.request_dir(&id).transcript(TranscriptKind::Oracle).unwrap().unwrap().correction.unwrap().changed, false);
+
+    // What was refused is in the audit log.
+    let log = server.join("C01").get("/api/audit");
+    let denied: Vec<_> = log.as_array().unwrap().iter().filter(|e| e["action"] == "denied").map(|e| &e["participant"]).collect();
+    assert!(denied.contains(&&json!("P04")) && denied.contains(&&json!("P01")) && denied.contains(&&json!("P02")), "{denied:?}");
+}
+
+#[test]
+fn a_stale_save_is_refused_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let id = plain(&c);
+    let server = Server::start(dir.path(), &[]);
+    let (one, two) = (server.join("P01"), server.join("P01"));
+    let draft = format!("/api/requests/{id}/draft");
+    assert_eq!(one.put(&draft, json!({ "seq": 0, "text": "from the first window" })).0, 200);
+    let (status, refusal) = two.put(&draft, json!({ "seq": 0, "text": "from the second window" }));
+    assert_eq!((status, &refusal["code"]), (409, &json!("stale")));
+    let seen = two.get(&format!("/api/requests/{id}"));
+    assert_eq!((&seen["draft"]["text"], &seen["draft"]["seq"]), (&json!("from the first window"), &json!(1)));
+    assert_eq!(two.put(&draft, json!({ "seq": 1, "text": "both" })).1, json!({ "seq": 2 }));
+    // Handing in what an old window shows is refused too.
+    assert_eq!(one.post(&format!("/api/requests/{id}/submit"), json!({ "seq": 1, "text": "old" })).0, 409);
+}
+
+#[test]
+fn rejected_requests_and_edits_are_kept_with_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let id = plain(&c);
+    let edit = redline_schemas::EditId::generate();
+    std::fs::create_dir_all(c.edit_dir(&edit).path()).unwrap();
+    let mut manifest = serde_json::to_value(c.request(&id).unwrap()).unwrap();
+    manifest["id"] = json!(edit);
+    manifest["request"] = json!(id);
+    manifest["participant"] = json!("P03");
+    redline_schemas::fsio::write_json(&c.edit_dir(&edit).edit_json(), &manifest).unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let (asks, reviews) = (server.join("P01"), server.join("P02"));
+
+    let list = reviews.get(&format!("/api/requests/{id}/edits"));
+    assert_eq!((&list[0]["id"], &list[0]["status"]), (&json!(edit), &json!("complete")));
+    assert_eq!(reviews.post(&format!("/api/edits/{edit}/reject"), json!({ "reason": " " })).0, 422);
+    assert_eq!(asks.post("/api/edits/01ARZ3NDEKTSV4RRFFQ69G5FAV/reject", json!({ "reason": "x" })).0, 404);
+    assert_eq!(reviews.post(&format!("/api/edits/{edit}/reject"), json!({ "reason": "hole on the wrong face" })).0, 200);
+    let kept = c.edit(&edit).unwrap();
+    assert_eq!((kept.status, kept.rejection.unwrap().reason.as_str()), (Status::Rejected, "hole on the wrong face"));
+
+    let reject = format!("/api/requests/{id}/reject");
+    assert_eq!(asks.post(&reject, json!({ "reason": "mine" })).0, 403, "not the own one");
+    assert_eq!(server.join("P04").post(&reject, json!({ "reason": "no role" })).0, 403);
+    assert_eq!(reviews.post(&reject, json!({ "reason": "no sound" })).0, 200);
+    assert_eq!(reviews.post(&reject, json!({ "reason": "again" })).0, 409);
+    let kept = c.request(&id).unwrap();
+    let why = kept.rejection.unwrap();
+    assert_eq!((kept.status, why.reason.as_str(), why.by.as_str()), (Status::Rejected, "no sound", "P02"));
+    assert_eq!(asks.put(&format!("/api/requests/{id}/draft"), json!({ "seq": 0, "text": "x" })).0, 409);
+    assert_eq!(asks.get("/api/queue")["correct"], json!([]));
+}
+
+#[test]
+fn the_state_moves_to_another_machine() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let c = corpus(from.path());
+    let (id, open) = (plain(&c), plain(&c));
+    {
+        let server = Server::start(from.path(), &[]);
+        let handed = server.join("P01").post(&format!("/api/requests/{id}/submit"), json!({ "seq": 0, "text": "make the fillet" })).1;
+        let decided =
+            server.join("P02").post(&format!("/api/requests/{id}/decide"), json!({ "revision": handed["revision"], "accept": true }));
+        assert_eq!(decided.0, 200);
+        assert_eq!(server.join("P01").put(&format!("/api/requests/{open}/draft"), json!({ "seq": 0, "text": "half" })).0, 200);
+    }
+    // The other machine has the recordings, but nothing of the loop.
+    let d = corpus(to.path());
+    for r in [&id, &open] {
+        std::fs::create_dir_all(d.request_dir(r).path()).unwrap();
+        for file in ["request.json", "transcript.automatic.json"] {
+            std::fs::copy(c.request_dir(r).path().join(file), d.request_dir(r).path().join(file)).unwrap();
+        }
+    }
+    let file = from.path().join("loop.json");
+    let (file, from, to) = (file.to_str().unwrap(), from.path().to_str().unwrap(), to.path().to_str().unwrap());
+    assert_eq!(redline(&["review", "export", file, "--corpus", from]).0, 0);
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(!text.contains("token"), "keys stay behind");
+    let (code, _, talk) = redline(&["review", "import", file, "--corpus", to]);
+    assert_eq!(code, 0, "{talk}");
+    assert_eq!(d.request_dir(&id).transcript(TranscriptKind::Oracle).unwrap().unwrap().text(), "make the fillet");
+    let (_, a, _) = redline(&["review", "stats", "--corpus", from]);
+    let (_, b, _) = redline(&["review", "stats", "--corpus", to]);
+    assert_eq!(a, b);
+    let server = Server::start(to.as_ref(), &[]);
+    assert_eq!(server.join("P01").get(&format!("/api/requests/{open}"))["draft"]["text"], "half");
+    drop(server);
+
+    // Never over work that was done, never with a forged id, and whole or not at all.
+    let (code, _, talk) = redline(&["review", "import", file, "--corpus", to]);
+    assert_eq!(code, 5, "{talk}");
+    let forged = text.replace(id.as_str(), "../../etc");
+    std::fs::write(file, forged).unwrap();
+    let empty = tempfile::tempdir().unwrap();
+    corpus(empty.path());
+    let (code, _, talk) = redline(&["review", "import", file, "--corpus", empty.path().to_str().unwrap()]);
+    assert!(code == 5 && talk.contains("request"), "{talk}");
+    let (_, stats, _) = redline(&["review", "stats", "--corpus", empty.path().to_str().unwrap()]);
+    assert_eq!(serde_json::from_str::<Value>(&stats).unwrap()["all"]["requests"], 0);
+}
+
+#[test]
+fn strokes_selections_outline_and_time_maps_are_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let id = request(&c, "P01", Modality::DrawTemp, Difficulty::Medium, &HEARD, true);
+    let server = Server::start(dir.path(), &[]);
+    let p = server.join("P01");
+    let about = p.get(&format!("/api/requests/{id}"))["about"].clone();
+    // Sample 0 lies at 50 ms, frame 0 at 20 ms of session time.
+    assert_eq!((&about["audio"]["map"][0], &about["video"]["map"][0]), (&json!([0.0, 50_000_000]), &json!([0.0, 20_000_000])));
+    assert_eq!(about["video"]["map"][1], json!([5.966_666_667, 5_986_666_667_i64]));
+    let events = p.get(&format!("/api/requests/{id}/events"));
+    assert_eq!((events["strokes"].as_array().unwrap().len(), &events["selections"][0]["entity"]["id"]), (22, &json!("Face7")));
+    let peaks = p.get(&format!("/api/requests/{id}/peaks"));
+    let values = peaks["values"].as_array().unwrap();
+    assert_eq!((values.len(), &peaks["duration_s"]), (600, &json!(6.0)));
+    let most = values.iter().map(|v| v.as_u64().unwrap()).max().unwrap();
+    assert!((48..=52).contains(&most), "0.4 of 127 is 51, seen {most}");
+    // Sound comes in ranges.
+    let (status, bytes, headers) = p.raw("GET", &format!("/api/requests/{id}/audio"), None, &[("range", "bytes=4-11")]);
+    let file = std::fs::read(c.request_dir(&id).audio()).unwrap();
+    assert_eq!((status, bytes.as_slice()), (206, &file[4..12]));
+    assert_eq!(headers["content-range"].to_str().unwrap(), format!("bytes 4-11/{}", file.len()));
+}
