@@ -30,8 +30,8 @@ fn refusal(origin: &str, proxied: bool, request: &Request) -> Option<Response> {
     let same_origin =
         text(header::ORIGIN).map(str::to_lowercase).is_none_or(|o| o == origin || o.strip_prefix("http://").is_some_and(local));
     let same_site = text(HeaderName::from_static("sec-fetch-site")).is_none_or(|s| matches!(s, "same-origin" | "none"));
-    let foreign = !safe && !(same_origin && same_site);
-    foreign.then(|| answer(StatusCode::FORBIDDEN, "origin", "this message comes from another site"))
+    let ours = same_origin && same_site;
+    (!safe && !ours).then(|| answer(StatusCode::FORBIDDEN, "origin", "this message comes from another site"))
 }
 
 /// Refuses foreign hosts (DNS rebinding) and foreign origins, and sets the headers of every answer.
