@@ -22,6 +22,14 @@ pub fn from_seconds(s: f64) -> i64 {
     (s * 1e9).round() as i64
 }
 
+/// UTC of a session time, in microseconds since 1970 (what table readers agree on); rounded down, saturates.
+#[must_use]
+pub fn utc_micros(started: crate::Utc, t_ns: i64) -> i64 {
+    let start = i128::from(started.timestamp()) * i128::from(NS_PER_S) + i128::from(started.timestamp_subsec_nanos());
+    let us = (start + i128::from(t_ns)).div_euclid(1000);
+    us.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
 /// A constant-rate grid of video frames on the session's clock.
 ///
 /// Frame 0's middle of exposure is at `first_t_ns`; frame `i` stands at
@@ -176,6 +184,14 @@ mod tests {
         assert_eq!(g.t_ns_of_frame(3), 100_000_500);
         assert_eq!(g.frame_at(499), -1);
         assert_eq!(g.nearest_frame(499), 0);
+    }
+
+    #[test]
+    fn utc_counts_from_the_sessions_start() {
+        let start = chrono::DateTime::from_timestamp(1_700_000_000, 999_999_500).unwrap();
+        assert_eq!(utc_micros(start, 0), 1_700_000_000_999_999);
+        assert_eq!(utc_micros(start, 500), 1_700_000_001_000_000);
+        assert_eq!(utc_micros(start, -999_999_501), 1_699_999_999_999_999);
     }
 
     #[test]

@@ -1,1 +1,50 @@
 //! What the published tables hold: one file a table.
+//!
+//! Each declares its row once; schema, builder and documentation follow from that. Tables are long:
+//! a row an event or a word, never a list in a cell. `session_id` is a `request_id` or an `edit_id`;
+//! media columns hold paths relative to the folder that the corpus or release lies in.
+
+mod column;
+mod define;
+pub mod docs;
+
+pub mod commands;
+pub mod edits;
+pub mod events;
+pub mod marks;
+pub mod models;
+pub mod participants;
+pub mod renders;
+pub mod requests;
+pub mod selections;
+pub mod strokes;
+pub mod transcripts;
+pub mod typing;
+pub mod words;
+
+pub use column::{Audio, Bool, ColumnType, Float, Id, Image, Int, Json, Kind, Label, Media, Scalar, Text, Time, Utc, Video};
+pub(crate) use define::table;
+pub use define::{Column, TABLES_VERSION, Table, TableBuilder};
+
+/// All tables, in the order in which they are explained.
+pub const ALL: &[Table] = &[
+    participants::TABLE,
+    models::TABLE,
+    requests::TABLE,
+    edits::TABLE,
+    transcripts::TABLE,
+    words::TABLE,
+    events::TABLE,
+    strokes::TABLE,
+    selections::TABLE,
+    commands::TABLE,
+    typing::TABLE,
+    renders::TABLE,
+    marks::TABLE,
+];
+
+/// The table called `name`.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Table> {
+    ALL.iter().find(|t| t.name == name)
+}
