@@ -52,9 +52,10 @@ fn every_reader_loads_every_table_and_finds_the_mouse_under_a_word() {
     let packed: serde_json::Map<String, Value> =
         summary["tables"].as_array().unwrap().iter().map(|t| (t["table"].as_str().unwrap().into(), t["rows"].clone())).collect();
     assert_eq!(Value::Object(packed), rows());
+    let loaded: serde_json::Map<String, Value> = rows().as_object().unwrap().clone().into_iter().filter(|(_, n)| *n != 0).collect();
     for reader in ["pyarrow", "duckdb", "polars", "pandas", "datasets"] {
         let got = read_with(reader, &out);
-        assert_eq!(got["rows"], rows(), "{reader}");
+        assert_eq!(got["rows"], Value::Object(loaded.clone()), "{reader}");
         assert_eq!(got["said_this"], said_this(), "{reader}");
         match reader {
             "pyarrow" => {
@@ -104,10 +105,13 @@ fn equal_input_gives_equal_bytes_and_row_groups_are_as_asked_for() {
     let mut files = 0;
     for e in std::fs::read_dir(dir.path().join("a")).unwrap() {
         let name = e.unwrap().file_name();
-        assert!(std::fs::read(dir.path().join("a").join(&name)).unwrap() == std::fs::read(dir.path().join("b").join(&name)).unwrap(), "{name:?}");
+        assert!(
+            std::fs::read(dir.path().join("a").join(&name)).unwrap() == std::fs::read(dir.path().join("b").join(&name)).unwrap(),
+            "{name:?}"
+        );
         files += 1;
     }
-    assert_eq!(files, 13);
+    assert_eq!(files, 11, "no file for the two tables without rows");
 }
 
 #[test]

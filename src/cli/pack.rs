@@ -49,7 +49,8 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let mut t = comfy_table::Table::new();
     t.load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY).set_header(["table", "rows", "row groups", "bytes", "file"]);
     for p in &done.tables {
-        t.add_row([p.table, &p.rows.to_string(), &p.row_groups.to_string(), &p.bytes.to_string(), &p.path.display().to_string()]);
+        let file = p.path.as_ref().map_or_else(|| "none: no rows".into(), |p| p.display().to_string());
+        t.add_row([p.table, &p.rows.to_string(), &p.row_groups.to_string(), &p.bytes.to_string(), &file]);
     }
     println!("{t}");
     Ok(())

@@ -25,8 +25,9 @@ if reader == "pyarrow":
     words = tables["words"]
     words = words.filter(pc.and_(pc.equal(words["text"], WORD), pc.equal(words["transcript"].cast("string"), "oracle")))
     moves = tables["events"].filter(pc.is_valid(tables["events"]["x"]))
-    joined = words.join_asof(
-        moves.select(["session_id", "t_ns", "x", "y"]),
+    # pyarrow's as-of join takes no dictionary columns, and wants both sides in order of time.
+    joined = words.select(["request_id", "start_ns"]).sort_by("start_ns").join_asof(
+        moves.select(["session_id", "t_ns", "x", "y"]).sort_by("t_ns"),
         on="start_ns",
         by="request_id",
         tolerance=-10_000_000_000,
@@ -61,7 +62,7 @@ elif reader == "duckdb":
 
     for name, path in files.items():
         duckdb.sql(f"create view {name} as select * from read_parquet('{path}')")
-        result["rows"][name] = duckdb.sql(f"select count(*) from {name}").fetchone()[0]
+        result["rows"][name] = duckdb.sql(f"select count(*) from {name}").fetchall()[0][0]
         duckdb.sql(f"select * from {name}").fetchall()
     result["said_this"] = [
         list(r)
@@ -71,7 +72,7 @@ elif reader == "duckdb":
             on w.request_id = e.session_id and w.start_ns >= e.t_ns order by 1"""
         ).fetchall()
     ]
-    result["utc"] = duckdb.sql("select epoch_us(utc) from events where session_id = 'R1' order by t_ns limit 1").fetchone()[0]
+    result["utc"] = duckdb.sql("select epoch_us(utc) from events where session_id = 'R1' order by t_ns limit 1").fetchall()[0][0]
     result["bloom_filter"] = [r[0] for r in duckdb.sql(
         f"select path_in_schema from parquet_metadata('{files['events']}') where bloom_filter_offset is not null and row_group_id = 0"
     ).fetchall()]
@@ -114,7 +115,7 @@ elif reader == "datasets":
                 said.append([w["request_id"], mine[i]["x"], mine[i]["y"]])
         result["said_this"] = sorted(said)
         plain = tables["requests"].cast_column("video", datasets.Video(decode=False))
-        result["video"] = plain[0]["video"]
+        result["video"] = plain.select_columns(["video"])[0]["video"]
 else:
     sys.exit(f"unknown reader {reader}")
 

@@ -41,9 +41,9 @@ pub(super) fn plan(scope: &Scope, file: fn(&SessionDir) -> PathBuf) -> Result<Ve
         }
         if len > PART_BYTES {
             let starts = (0..len).step_by(PART_BYTES as usize);
-            tasks.extend(starts.map(|start| {
-                vec![Piece { session, path: path.clone(), start, end: (start + PART_BYTES).min(len), file_len: len }]
-            }));
+            tasks.extend(
+                starts.map(|start| vec![Piece { session, path: path.clone(), start, end: (start + PART_BYTES).min(len), file_len: len }]),
+            );
         } else {
             small.push(Piece { session, path, start: 0, end: len, file_len: len });
             small_bytes += len;
@@ -159,7 +159,10 @@ mod tests {
         let len = std::fs::metadata(path).unwrap().len();
         let mut at: Vec<u64> = cuts.iter().map(|c| c % (len + 1)).chain([0, len]).collect();
         at.sort_unstable();
-        at.windows(2).map(|w| Piece { session: 0, path: path.into(), start: w[0], end: w[1], file_len: len }).filter(|p| p.start < p.end).collect()
+        at.windows(2)
+            .map(|w| Piece { session: 0, path: path.into(), start: w[0], end: w[1], file_len: len })
+            .filter(|p| p.start < p.end)
+            .collect()
     }
 
     proptest! {
@@ -194,7 +197,11 @@ mod tests {
         for (text, want, torn) in [("{}\n{\"a\":", 1, Some(5)), ("{}\n{}", 2, None)] {
             std::fs::write(&p, text).unwrap();
             let mut n = 0;
-            let t = pieces(&p, &[])[0].for_each_line(&mut Vec::new(), |l| serde_json::from_slice::<serde_json::Value>(l).map(|_| n += 1).map_err(|e| e.to_string())).unwrap();
+            let t = pieces(&p, &[])[0]
+                .for_each_line(&mut Vec::new(), |l| {
+                    serde_json::from_slice::<serde_json::Value>(l).map(|_| n += 1).map_err(|e| e.to_string())
+                })
+                .unwrap();
             assert_eq!((n, t), (want, torn));
         }
     }

@@ -60,8 +60,8 @@ pub struct Summary {
 pub struct Packed {
     /// The table.
     pub table: &'static str,
-    /// Its file.
-    pub path: PathBuf,
+    /// Its file; none when there are no rows, because Hugging Face `datasets` can't load an empty table.
+    pub path: Option<PathBuf>,
     /// Rows.
     pub rows: u64,
     /// Row groups.
@@ -90,14 +90,29 @@ pub fn pack(corpus: &Corpus, scope: Scope, out: &Path, options: &Options, progre
         packed.push(p.table(t, &mut torn)?);
     }
     for t in &mut packed {
-        let to = out.join(t.path.file_name().unwrap_or_default());
-        std::fs::rename(&t.path, &to).map_err(Error::io(&to, "could not put in place"))?;
-        t.path = to;
+        let to = out.join(file_name(t.table));
+        match t.path.take() {
+            Some(from) => {
+                std::fs::rename(&from, &to).map_err(Error::io(&to, "could not put in place"))?;
+                t.path = Some(to);
+            }
+            // What an earlier run left there would be taken for this one's.
+            None => match std::fs::remove_file(&to) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&to, "could not remove")(e)),
+                _ => {}
+            },
+        }
     }
     fsio::sync_parent(&out.join("x")).map_err(Error::io(out, "could not sync"))?;
     torn.sort();
     torn.dedup();
     Ok(Summary { tables: packed, unfinished: p.scope.unfinished.clone(), torn })
+}
+
+/// The name of a table's file.
+#[must_use]
+pub fn file_name(table: &str) -> String {
+    format!("{table}.parquet")
 }
 
 /// A folder that goes away with its owner.
@@ -233,7 +248,7 @@ impl Packer<'_> {
     }
 
     fn write(&self, t: &'static Table, tasks: usize, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Packed> {
-        let path = self.dir.join(format!("{}.parquet", t.name));
+        let path = self.dir.join(file_name(t.name));
         let mut w = TableWriter::create(t, &path, self.options.row_group_rows)?;
         (self.progress)(t.name, 0, tasks);
         for (i, b) in batches.enumerate() {
@@ -241,8 +256,11 @@ impl Packer<'_> {
             (self.progress)(t.name, (i + 1).min(tasks), tasks);
         }
         let (rows, row_groups) = w.finish()?;
+        if rows == 0 {
+            return Ok(Packed { table: t.name, path: None, rows, row_groups, bytes: 0 });
+        }
         let bytes = std::fs::metadata(&path).map_err(Error::io(&path, "could not look at"))?.len();
-        Ok(Packed { table: t.name, path, rows, row_groups, bytes })
+        Ok(Packed { table: t.name, path: Some(path), rows, row_groups, bytes })
     }
 }
 

@@ -10,7 +10,8 @@ pub fn markdown() -> String {
         "# Tables\n\n\
          Generated from `dataset/src/tables/` (`REDLINE_BLESS=1 cargo test -p redline-dataset docs` writes it anew). \
          Layout version {TABLES_VERSION}, in every file's metadata as `tables_version`.\n\n\
-         `redline pack` writes one Parquet file a table; a release holds the same tables. The descriptions and units below are \
+         `redline pack` writes one Parquet file a table (none for a table without rows: Hugging Face `datasets` can't load an empty \
+         one); a release holds the same tables. The descriptions and units below are \
          also in each column's Arrow metadata, as `description` and `unit`.\n\n\
          - Times are int64 nanoseconds since the session's start. Columns of type timestamp are the same moments as UTC.\n\
          - `session_id` is a `request_id` or an `edit_id`; the column `session` says which.\n\
