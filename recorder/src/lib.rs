@@ -1,3 +1,13 @@
-//! placeholder
-pub mod audio_fit;
+//! Placeholder.
+
+mod clock;
 pub mod clock_watch;
+mod error;
+mod keys;
+mod options;
+pub mod screen;
+
+pub use clock::{SessionClock, monotonic_ns};
+pub use error::{Error, Result};
+pub use keys::{Chord, KeyPolicy};
+pub use options::{CaptureBackend, Microphone, RecordOptions, Source, parse_region};
