@@ -182,6 +182,7 @@ impl Sink {
             until_ns: None,
             stream: Some("commands".into()),
             note: Some(format!("the CAD plug-in dropped {} events", self.lost)),
+            area: None,
         })
     }
 }

@@ -1,13 +1,18 @@
 //! The session's clock: CLOCK_MONOTONIC, counted from the session's start.
 
+use crate::clock_watch::Reading;
 use redline_schemas::{Alignment, Clock, Discontinuity, Utc};
 
 /// Nanoseconds on CLOCK_MONOTONIC.
 #[must_use]
 pub fn monotonic_ns() -> i64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+fn read(clock: libc::clockid_t) -> i64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec that the call fills.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    unsafe { libc::clock_gettime(clock, &mut t) };
     t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
@@ -35,6 +40,12 @@ impl SessionClock {
     #[must_use]
     pub fn at(&self, monotonic_ns: i64) -> i64 {
         monotonic_ns - self.origin_ns
+    }
+
+    /// All clocks at once, for [`crate::clock_watch`].
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        Reading { t_ns: self.now_ns(), boot_ns: read(libc::CLOCK_BOOTTIME), wall_ns: read(libc::CLOCK_REALTIME) }
     }
 
     /// For the manifest.

@@ -86,9 +86,10 @@ impl KeyNamer {
 
     /// The name for a release: that of its press, so that letting go of Ctrl first tells nothing.
     pub fn release(&mut self, k: Key) -> Option<String> {
-        let n = self.held.remove(&k).unwrap_or_else(|| {
-            if is_modifier(k) || is_command_key(k) || self.policy == KeyPolicy::All { name(k) } else { CHAR.into() }
-        });
+        let n = self
+            .held
+            .remove(&k)
+            .unwrap_or_else(|| if is_modifier(k) || is_command_key(k) || self.policy == KeyPolicy::All { name(k) } else { CHAR.into() });
         (self.policy != KeyPolicy::None).then_some(n)
     }
 
@@ -138,8 +139,33 @@ impl FromStr for Chord {
 fn parse_key(s: &str) -> Option<Key> {
     use Key::*;
     const NAMED: [Key; 27] = [
-        F1, F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12, Escape, Delete, Return, Space, Tab, Home, End, PageUp, PageDown, Insert, Pause,
-        PrintScreen, ScrollLock, UpArrow, DownArrow,
+        F1,
+        F2,
+        F3,
+        F4,
+        F5,
+        F6,
+        F7,
+        F8,
+        F9,
+        F10,
+        F11,
+        F12,
+        Escape,
+        Delete,
+        Return,
+        Space,
+        Tab,
+        Home,
+        End,
+        PageUp,
+        PageDown,
+        Insert,
+        Pause,
+        PrintScreen,
+        ScrollLock,
+        UpArrow,
+        DownArrow,
     ];
     const LETTERS: [Key; 26] = [
         KeyA, KeyB, KeyC, KeyD, KeyE, KeyF, KeyG, KeyH, KeyI, KeyJ, KeyK, KeyL, KeyM, KeyN, KeyO, KeyP, KeyQ, KeyR, KeyS, KeyT, KeyU, KeyV,
@@ -163,7 +189,8 @@ mod tests {
     #[test]
     fn a_password_leaves_no_trace() {
         use Key::*;
-        let keys = [(true, ShiftLeft), (true, KeyS), (false, ShiftLeft), (false, KeyS), (true, Num7), (false, Num7), (true, AltGr), (true, KeyQ)];
+        let keys =
+            [(true, ShiftLeft), (true, KeyS), (false, ShiftLeft), (false, KeyS), (true, Num7), (false, Num7), (true, AltGr), (true, KeyQ)];
         let names: Vec<_> = typed(KeyPolicy::Shortcuts, &keys).into_iter().flatten().collect();
         assert_eq!(names, ["ShiftLeft", "char", "ShiftLeft", "char", "char", "char", "AltGr", "char"]);
         assert!(typed(KeyPolicy::None, &keys).iter().all(Option::is_none));

@@ -123,7 +123,9 @@ pub fn parse_region(s: &str) -> Result<Rect, Error> {
         let r = Rect { x: x.parse().ok()?, y: y.parse().ok()?, width: w.parse().ok()?, height: h.parse().ok()? };
         ((16..=16_384).contains(&r.width) && (16..=16_384).contains(&r.height)).then_some(r)
     };
-    parse().ok_or_else(|| Error::Options(format!("“{s}” is no region: write WIDTHxHEIGHT+X+Y, such as 1280x720+0+0 (16 to 16384 pixels a side)")))
+    parse().ok_or_else(|| {
+        Error::Options(format!("“{s}” is no region: write WIDTHxHEIGHT+X+Y, such as 1280x720+0+0 (16 to 16384 pixels a side)"))
+    })
 }
 
 #[cfg(test)]

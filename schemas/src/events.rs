@@ -312,6 +312,9 @@ pub struct MarkEvent {
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The captured area from `t_ns` on, screen pixels (resize only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<crate::coords::Rect>,
 }
 
 /// One line of `video_times.jsonl`: the raw times of a captured picture.

@@ -2,9 +2,9 @@
 
 use super::x11::{Target, connect, root_area};
 use super::{Canvas, FrameSource, Grab, cursor, no_screen};
+use crate::Result;
 use crate::clock::monotonic_ns;
 use crate::options::Source;
-use crate::Result;
 use redline_media::PixelOrder;
 use redline_schemas::coords::Rect;
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -53,9 +53,7 @@ impl XcapSource {
             Source::Region(r) => r.intersect(&whole).ok_or_else(|| no_screen("nothing of the region is on the screen"))?,
             _ => whole,
         };
-        let pointer = with_cursor
-            .then(|| x11::connect().ok().map(|(c, _)| c).filter(|c| cursor::init(c).is_ok()))
-            .flatten();
+        let pointer = with_cursor.then(|| x11::connect().ok().map(|(c, _)| c).filter(|c| cursor::init(c).is_ok())).flatten();
         Ok(Self { monitor, whole, area, pixels: Vec::new(), pointer })
     }
 }
@@ -79,8 +77,7 @@ impl FrameSource for XcapSource {
         }
         self.pixels = image.into_raw();
         let area = self.area;
-        let mut canvas =
-            Canvas { pixels: &mut self.pixels, stride: width as usize * 4, width, height, order: PixelOrder::Rgbx, area };
+        let mut canvas = Canvas { pixels: &mut self.pixels, stride: width as usize * 4, width, height, order: PixelOrder::Rgbx, area };
         let pointer = self.pointer.as_ref().and_then(|c| c.xfixes_get_cursor_image().ok()?.reply().ok());
         if let Some(p) = pointer {
             cursor::blend(&mut canvas, &p);

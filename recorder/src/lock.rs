@@ -1,0 +1,111 @@
+//! One recorder at a time: in a corpus, and in a session's folder.
+//!
+//! The system gives a lock back when its holder dies, so a stale lock is never in the way. The
+//! session's lock also tells how far the recording had come.
+
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What a lock file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockInfo {
+    /// The holder's process.
+    pub pid: u32,
+    /// Session time at which the holder was last alive.
+    pub alive_ns: i64,
+}
+
+/// A held lock; letting go removes the file.
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock, or says who holds it.
+    pub fn take(path: &Path) -> Result<Self> {
+        // Bounded: each round means that another holder let go between two calls.
+        for _ in 0..100 {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+                .map_err(redline_schemas::Error::io(path, "could not create the lock"))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let pid = read(path).map_or(0, |i| i.pid);
+                    return Err(Error::Busy { path: path.into(), pid });
+                }
+                Err(TryLockError::Error(e)) => return Err(redline_schemas::Error::io(path, "could not lock")(e).into()),
+            }
+            // The holder before may have removed the file after we opened it.
+            let same = match (file.metadata(), std::fs::metadata(path)) {
+                (Ok(a), Ok(b)) => a.ino() == b.ino() && a.dev() == b.dev(),
+                _ => false,
+            };
+            if same {
+                return Ok(Self { path: path.into(), file });
+            }
+        }
+        Err(Error::Busy { path: path.into(), pid: 0 })
+    }
+
+    /// Writes that the holder is alive.
+    pub fn beat(&mut self, alive_ns: i64) -> Result<()> {
+        let info = LockInfo { pid: std::process::id(), alive_ns };
+        // Padded to one length, so that a reader never sees the rest of an older line.
+        let text = format!("{:<80}\n", serde_json::to_string(&info).unwrap_or_default());
+        let write = |f: &mut File| f.seek(SeekFrom::Start(0)).and_then(|_| f.write_all(text.as_bytes()));
+        Ok(write(&mut self.file).map_err(redline_schemas::Error::io(&self.path, "could not write"))?)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// What a lock file says, whoever holds it.
+#[must_use]
+pub fn read(path: &Path) -> Option<LockInfo> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(text.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_refused_and_told_who_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let p = dir.path().join("l");
+        let mut first = Lock::take(&p).unwrap();
+        first.beat(5).unwrap();
+        first.beat(123).unwrap();
+        assert!(matches!(Lock::take(&p), Err(Error::Busy { pid, .. }) if pid == std::process::id()));
+        assert_eq!(read(&p).unwrap().alive_ns, 123);
+        drop(first);
+        assert!(!p.exists());
+        Lock::take(&p).unwrap();
+    }
+
+    #[test]
+    fn the_lock_of_a_dead_recorder_is_taken_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let p = dir.path().join("l");
+        std::fs::write(&p, "{\"pid\":1,\"alive_ns\":77}\n").unwrap();
+        assert_eq!(read(&p).unwrap().alive_ns, 77);
+        Lock::take(&p).unwrap();
+    }
+}

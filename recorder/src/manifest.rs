@@ -1,0 +1,89 @@
+//! The manifest of the session that is being recorded: of a request or of an edit.
+
+use crate::{Error, Result};
+use redline_schemas::{EditManifest, RequestManifest, Session, SessionDir, Status, fsio};
+
+/// A request's or an edit's manifest.
+#[derive(Debug, Clone)]
+pub enum SessionManifest {
+    /// `request.json`.
+    Request(Box<RequestManifest>),
+    /// `edit.json`.
+    Edit(Box<EditManifest>),
+}
+
+impl SessionManifest {
+    /// Reads the manifest in a session's folder.
+    pub fn load(dir: &SessionDir) -> Result<Self> {
+        if dir.request_json().exists() {
+            return Ok(Self::Request(Box::new(fsio::read_manifest(&dir.request_json())?)));
+        }
+        if dir.edit_json().exists() {
+            return Ok(Self::Edit(Box::new(fsio::read_manifest(&dir.edit_json())?)));
+        }
+        Err(Error::Unrecoverable {
+            path: dir.path().into(),
+            reason: "neither request.json nor edit.json is in it: this is no session’s folder".into(),
+        })
+    }
+
+    /// Writes it into its folder.
+    pub fn save(&self, dir: &SessionDir) -> Result<()> {
+        Ok(match self {
+            Self::Request(m) => fsio::write_json(&dir.request_json(), m)?,
+            Self::Edit(m) => fsio::write_json(&dir.edit_json(), m)?,
+        })
+    }
+
+    /// The recording.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        match self {
+            Self::Request(m) => &m.session,
+            Self::Edit(m) => &m.session,
+        }
+    }
+
+    /// The recording.
+    pub fn session_mut(&mut self) -> &mut Session {
+        match self {
+            Self::Request(m) => &mut m.session,
+            Self::Edit(m) => &mut m.session,
+        }
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Request(m) => m.status,
+            Self::Edit(m) => m.status,
+        }
+    }
+
+    /// Sets where it stands.
+    pub fn set_status(&mut self, s: Status) {
+        match self {
+            Self::Request(m) => m.status = s,
+            Self::Edit(m) => m.status = s,
+        }
+    }
+
+    /// The id, equal to the folder's name.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Request(m) => m.id.as_str(),
+            Self::Edit(m) => m.id.as_str(),
+        }
+    }
+
+    /// The manifest's path.
+    #[must_use]
+    pub fn path(&self, dir: &SessionDir) -> std::path::PathBuf {
+        match self {
+            Self::Request(_) => dir.request_json(),
+            Self::Edit(_) => dir.edit_json(),
+        }
+    }
+}
