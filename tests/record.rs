@@ -1,0 +1,111 @@
+//! `redline record` on a virtual desktop: what it records is what was injected.
+
+mod recording;
+
+use recording::*;
+use redline_schemas::{InputEvent, InputKind, Status, jsonl};
+use std::time::Duration;
+
+const WIDTH: u32 = 1280;
+const HEIGHT: u32 = 800;
+
+#[test]
+fn what_was_done_is_in_the_recording() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(WIDTH, HEIGHT, true);
+    let root = corpus(&desk, dir.path());
+    let tone = dir.path().join("tone.wav");
+    tone_wav(&tone, 1_000.0, 1.0);
+    let hand = Hand::new(&desk);
+    hand.move_to(100, 100);
+
+    let rec = Recorder::start(&desk, &root, &[]);
+    std::thread::sleep(Duration::from_millis(1_000));
+    let places = [(300_i16, 200_i16), (900, 600), (640, 400)];
+    let mut clicks = Vec::new();
+    for (x, y) in places {
+        hand.move_to(x, y);
+        clicks.push(hand.click(1));
+        std::thread::sleep(Duration::from_millis(400));
+    }
+    let played_from = now_ns();
+    desk.play_wav(&tone).unwrap();
+    let played_to = now_ns();
+    // Ctrl+Z by name, a typed letter without it, a turn of the wheel.
+    for (key, down) in [(0xffe3, true), (0x7a, true), (0x7a, false), (0xffe3, false), (0x70, true), (0x70, false)] {
+        hand.key(key, down);
+    }
+    hand.click(4);
+    hand.sync();
+    std::thread::sleep(Duration::from_millis(500));
+    let (dir, id) = (rec.dir(), rec.id.clone());
+    let (out, code) = rec.stop();
+    assert_eq!((code, out.trim()), (Some(0), id.as_str()));
+
+    let m = manifest(&root, &id);
+    assert_eq!(m.status, Status::Complete);
+    let s = &m.session;
+    let origin = s.clock.origin_ns.unwrap();
+
+    // Video: codec, size, rate, length.
+    let v = s.streams.video.as_ref().unwrap();
+    let info = redline_media::probe(&dir.video()).unwrap();
+    let got = info.need_video().unwrap();
+    assert_eq!((got.codec.as_str(), got.width, got.height, got.fps), ("h264", 1152, 720, (30, 1)));
+    assert_eq!((v.width, v.height, v.grid.fps_num, v.grid.fps_den), (1152, 720, 30, 1));
+    let expected = s.duration_ns as f64 / 1e9 * 30.0;
+    assert!((v.frames as f64 - expected).abs() <= (expected * 0.01).max(2.0), "{} frames, {expected} expected", v.frames);
+    assert!(v.has_audio);
+    assert!(!dir.video_raw().exists() && !dir.audio_raw().exists() && !dir.lock().exists());
+
+    // Input: every click at its place, within 20 ms of its injection, with its place in the video.
+    let (events, torn) = jsonl::read_all::<InputEvent>(&dir.input()).unwrap();
+    assert_eq!(torn, None);
+    assert!(events.windows(2).all(|w| w[0].t_ns <= w[1].t_ns), "in order");
+    let pressed: Vec<_> = events.iter().filter(|e| e.kind == InputKind::Press).collect();
+    assert_eq!(pressed.len(), 3);
+    for ((e, at), (x, y)) in pressed.iter().zip(&clicks).zip(places) {
+        let late_ms = (e.t_ns + origin - at) as f64 / 1e6;
+        assert!((0.0..=20.0).contains(&late_ms), "a click came {late_ms} ms after its injection");
+        assert_eq!((e.x, e.y, e.button.as_deref()), (Some(x.into()), Some(y.into()), Some("left")));
+        assert!((e.vx.unwrap() - ((f64::from(x) + 0.5) * 0.9 - 0.5)).abs() < 0.01, "{:?}", e.vx);
+        assert!((e.vy.unwrap() - ((f64::from(y) + 0.5) * 0.9 - 0.5)).abs() < 0.01, "{:?}", e.vy);
+    }
+    let keys: Vec<_> = events.iter().filter(|e| e.kind == InputKind::KeyPress).map(|e| e.key.as_deref().unwrap()).collect();
+    assert_eq!(keys, ["ControlLeft", "KeyZ", "char"]);
+    let wheel: Vec<_> = events.iter().filter(|e| e.kind == InputKind::Wheel).map(|e| (e.dx, e.dy)).collect();
+    assert_eq!(wheel, [(Some(0.0), Some(1.0))]);
+
+    // Picture: the pointer is where the mouse was, in the frames of that time.
+    let half_later = |i: usize| v.grid.frame_at(clicks[i] - origin + 200_000_000);
+    let shown = frames(&dir.video(), 1152, 720, &[0, half_later(0), half_later(1), half_later(2)]);
+    for (i, (x, y)) in places.into_iter().enumerate() {
+        let (vx, vy) = s.screen.as_ref().unwrap().map.to_video(0, x.into(), y.into()).unwrap();
+        let (n, cx, cy) = shown[i + 1].change_near(&shown[0], vx, vy, 30.0);
+        assert!(n > 20, "no pointer near {vx},{vy} in the frame of click {i}: {n} pixels changed");
+        assert!((cx - vx).abs() < 15.0 && (cy - vy).abs() < 15.0, "the pointer is at {cx},{cy}, not {vx},{vy}");
+        let (elsewhere, ..) = shown[(i + 1) % 3 + 1].change_near(&shown[0], vx, vy, 30.0);
+        assert!(elsewhere < n / 4, "the pointer is also there when the mouse is elsewhere");
+    }
+
+    // Sound: the tone is where it was played, in the audio and in the video's sound track.
+    let a = s.streams.audio.as_ref().unwrap();
+    assert!(a.peak.unwrap() > 0.3 && a.peak.unwrap() < 0.7, "{:?}", a.peak);
+    let flac = samples(&dir.audio());
+    let clock = &a.clock;
+    assert_eq!(flac.len() as u64, clock.samples());
+    let at = |t_ns: i64| clock.sample_at(t_ns - origin).unwrap().round() as usize;
+    let middle = (played_from + played_to) / 2;
+    let loud = amplitude(&flac[at(middle) - 9_600..at(middle) + 9_600], 1_000.0);
+    let quiet = amplitude(&flac[at(played_from) - 19_200..at(played_from)], 1_000.0);
+    assert!(loud > 0.3 && quiet < 0.01, "the tone is {loud} while it plays and {quiet} before");
+    let track = samples(&dir.video());
+    let in_video = |t_ns: i64| ((t_ns - origin - v.grid.first_t_ns) as f64 / 1e9 * 48_000.0) as usize;
+    let heard = amplitude(&track[in_video(middle) - 9_600..in_video(middle) + 9_600], 1_000.0);
+    assert!((heard - loud).abs() < 0.05, "the tone is {heard} in the video, {loud} in the audio");
+    // Its beginning is at the same time in both.
+    let onset = |s: &[f32], from: usize| s[from..].iter().position(|v| v.abs() > 0.1).unwrap() + from;
+    let a_ns = clock.t_ns_of_sample(onset(&flac, at(played_from)) as f64).unwrap();
+    let v_ns = (onset(&track, in_video(played_from)) as f64 / 48_000.0 * 1e9) as i64 + v.grid.first_t_ns;
+    assert!((a_ns - v_ns).abs() < 5_000_000, "the tone begins at {a_ns} in the audio and {v_ns} in the video");
+}
