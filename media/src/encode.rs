@@ -35,6 +35,13 @@ impl EncodeSettings {
     }
 }
 
+/// Whether this FFmpeg has an encoder, by its name.
+#[must_use]
+pub fn has_encoder(name: &str) -> bool {
+    crate::init();
+    ff::encoder::find_by_name(name).is_some()
+}
+
 /// Encodes pictures, one a slot of a constant-rate grid, into fragmented MP4.
 pub struct ScreenEncoder {
     path: PathBuf,

@@ -25,7 +25,7 @@ mod transcode;
 mod wav;
 
 pub use decode::{AudioBlock, AudioBlocks, Verified, VideoFrame, VideoFrames, frames_at, verify_decodable};
-pub use encode::{EncodeSettings, ScreenEncoder};
+pub use encode::{EncodeSettings, ScreenEncoder, has_encoder};
 pub use error::{Error, Result};
 pub use flac::write_flac;
 pub use mux::{MuxAudio, MuxedVideo, finish_video, whole_fragments};

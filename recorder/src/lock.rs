@@ -11,19 +11,27 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a lock file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockInfo {
     /// The holder's process.
     pub pid: u32,
     /// Session time at which the holder was last alive.
+    #[serde(default)]
     pub alive_ns: i64,
+    /// Frames per second of the video.
+    #[serde(default)]
+    pub fps: Option<u32>,
+    /// The microphone's name.
+    #[serde(default)]
+    pub microphone: Option<String>,
 }
 
-/// A held lock; letting go removes the file.
+/// A held lock. The file stays when it is let go, so that what it says outlives a failure; see [`Lock::remove`].
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
     file: File,
+    remove: bool,
 }
 
 impl Lock {
@@ -52,25 +60,36 @@ impl Lock {
                 _ => false,
             };
             if same {
-                return Ok(Self { path: path.into(), file });
+                return Ok(Self { path: path.into(), file, remove: false });
             }
         }
         Err(Error::Busy { path: path.into(), pid: 0 })
     }
 
-    /// Writes that the holder is alive.
-    pub fn beat(&mut self, alive_ns: i64) -> Result<()> {
-        let info = LockInfo { pid: std::process::id(), alive_ns };
+    /// Writes who holds it and how far it is.
+    pub fn write(&mut self, info: &LockInfo) -> Result<()> {
         // Padded to one length, so that a reader never sees the rest of an older line.
-        let text = format!("{:<80}\n", serde_json::to_string(&info).unwrap_or_default());
+        let text = format!("{:<PADDED$}\n", serde_json::to_string(info).unwrap_or_default());
         let write = |f: &mut File| f.seek(SeekFrom::Start(0)).and_then(|_| f.write_all(text.as_bytes()));
         Ok(write(&mut self.file).map_err(redline_schemas::Error::io(&self.path, "could not write"))?)
     }
+
+    /// Removes the file when the lock is let go.
+    #[must_use]
+    pub fn remove(mut self) -> Self {
+        self.remove = true;
+        self
+    }
 }
+
+/// Characters that a lock's line is padded to.
+const PADDED: usize = 400;
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        if self.remove {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -91,13 +110,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let p = dir.path().join("l");
         let mut first = Lock::take(&p).unwrap();
-        first.beat(5).unwrap();
-        first.beat(123).unwrap();
-        assert!(matches!(Lock::take(&p), Err(Error::Busy { pid, .. }) if pid == std::process::id()));
-        assert_eq!(read(&p).unwrap().alive_ns, 123);
-        drop(first);
+        let info = LockInfo { pid: 17, alive_ns: 12_345, fps: Some(30), microphone: Some("mic".into()) };
+        first.write(&info).unwrap();
+        first.write(&LockInfo { alive_ns: 5, ..info.clone() }).unwrap();
+        assert!(matches!(Lock::take(&p), Err(Error::Busy { pid: 17, .. })));
+        assert_eq!(read(&p).unwrap(), LockInfo { alive_ns: 5, ..info });
+        drop(first.remove());
         assert!(!p.exists());
         Lock::take(&p).unwrap();
+        assert!(p.exists(), "kept unless asked otherwise");
     }
 
     #[test]
@@ -107,5 +128,6 @@ mod tests {
         std::fs::write(&p, "{\"pid\":1,\"alive_ns\":77}\n").unwrap();
         assert_eq!(read(&p).unwrap().alive_ns, 77);
         Lock::take(&p).unwrap();
+        assert_eq!(read(&p).unwrap().alive_ns, 77, "taking it leaves what it says");
     }
 }

@@ -3,7 +3,7 @@
 use crate::clock_watch::{ClockWatch, INTERVAL_NS};
 use crate::finalise::{Known, finalise, remove_raw};
 use crate::input::Input;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockInfo};
 use crate::manifest::SessionManifest;
 use crate::marks::Marks;
 use crate::screen::{self, Painter};
@@ -82,7 +82,8 @@ impl Recording {
         painter: Option<Box<dyn Painter>>,
     ) -> Result<Self> {
         options.validate()?;
-        let corpus_lock = Lock::take(&corpus_lock(corpus))?;
+        let mut corpus_lock = Lock::take(&corpus_lock(corpus))?.remove();
+        corpus_lock.write(&LockInfo { pid: std::process::id(), ..LockInfo::default() })?;
         // Devices first: when one is missing, nothing is left behind.
         let mut source = screen::open(options)?;
         source.grab()?;
@@ -171,7 +172,7 @@ impl Recording {
         self.manifest.set_status(Status::Complete);
         self.manifest.save(&self.dir)?;
         remove_raw(&self.dir);
-        drop(lock);
+        drop(lock.map(Lock::remove));
         Ok(Finished { path: self.manifest.path(&self.dir), manifest: self.manifest, reason: s.wanted() })
     }
 }
@@ -196,7 +197,9 @@ impl Prepared {
         let (width, height) = video_size(area, options.height);
         let map = ScreenMap::fixed(area, width, height);
         let clock = SessionClock::start();
-        lock.beat(0)?;
+        let microphone = self.microphone.as_ref().map(|m| m.name.clone());
+        let info = LockInfo { pid: std::process::id(), alive_ns: 0, fps: Some(options.fps), microphone: microphone.clone() };
+        lock.write(&info)?;
         *manifest.session_mut() = Session {
             clock: clock.manifest(Vec::new()),
             duration_ns: 0,
@@ -214,12 +217,11 @@ impl Prepared {
         let marks = Marks::create(&dir.marks(), clock.clone())?;
         let shared = Arc::new(Shared::new(clock, marks, map));
         let settings = EncodeSettings { preset: options.preset.clone(), ..EncodeSettings::new(width, height, options.fps) };
-        let microphone = self.microphone.as_ref().map(|m| m.name.clone());
         let input = Input::start(&shared, &dir, options.keys, options.stop_chord)?;
         let audio = self.microphone.map(|m| m.start(&shared, &dir)).transpose()?;
         let video = Video::start(&shared, &dir, self.source, painter, &settings)?;
         let keeper = {
-            let k = Keeper { shared: Arc::clone(&shared), dir: dir.clone(), manifest: manifest.clone(), lock };
+            let k = Keeper { shared: Arc::clone(&shared), dir: dir.clone(), manifest: manifest.clone(), lock, info };
             spawn("keeper", move || k.run())?
         };
         Ok(Recording { dir, manifest, shared, video, audio, microphone, fps: options.fps, input, keeper, _corpus_lock: self.corpus_lock })
@@ -239,6 +241,7 @@ struct Keeper {
     dir: SessionDir,
     manifest: SessionManifest,
     lock: Lock,
+    info: LockInfo,
 }
 
 /// How often the lock is touched.
@@ -251,7 +254,8 @@ impl Keeper {
         let mut read_ns = i64::MIN;
         while !self.shared.stopping() {
             let now = self.shared.clock.reading();
-            if let Err(e) = self.lock.beat(now.t_ns) {
+            self.info.alive_ns = now.t_ns;
+            if let Err(e) = self.lock.write(&self.info) {
                 self.shared.fail(e);
             }
             if now.t_ns.saturating_sub(read_ns) >= INTERVAL_NS {

@@ -3,7 +3,6 @@
 use crate::marks::Marks;
 use crate::{Error, SessionClock};
 use redline_schemas::coords::ScreenMap;
-use redline_schemas::{MarkEvent, MarkKind};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -91,13 +90,5 @@ impl Shared {
 
     pub(crate) fn take_messages(&self) -> Vec<String> {
         std::mem::take(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Writes a mark; a full disk ends the recording.
-    pub(crate) fn mark(&self, kind: MarkKind, note: String) {
-        let m = MarkEvent { t_ns: self.clock.now_ns(), kind, until_ns: None, stream: None, note: Some(note), area: None };
-        if let Err(e) = self.marks.write(&m) {
-            self.fail(e);
-        }
     }
 }
