@@ -1,7 +1,8 @@
 //! From a corpus to a dataset that others can load and trust.
 //!
-//! [`tables`] says what the published tables hold, [`pack`] writes them as Parquet.
+//! [`check`] finds what is wrong, [`tables`] says what the published tables hold, [`pack`] writes them as Parquet.
 
+pub mod check;
 pub mod import;
 pub mod pack;
 pub mod tables;

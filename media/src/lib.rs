@@ -21,6 +21,7 @@ mod probe;
 mod remux;
 mod rgb;
 mod scale;
+mod tags;
 mod transcode;
 mod wav;
 
@@ -33,5 +34,6 @@ pub use open::init;
 pub use probe::{AudioInfo, MAX_SIDE, MediaInfo, VideoInfo, probe};
 pub use remux::remux;
 pub use scale::{PixelOrder, Scaler, YuvPicture};
+pub use tags::tags;
 pub use transcode::{ExtractedAudio, Regridded, audio_to_wav, regrid};
 pub use wav::{WavReader, WavWriter};
