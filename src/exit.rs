@@ -89,6 +89,7 @@ pub fn code_of(e: &anyhow::Error) -> Exit {
         match c.downcast_ref::<redline_dataset::Error>() {
             Some(redline_dataset::Error::Schemas(e)) => return schemas(e),
             Some(redline_dataset::Error::Media(e)) => return media(e),
+            Some(redline_dataset::Error::Busy(_)) => return Exit::Busy,
             Some(redline_dataset::Error::Refused(_)) => return Exit::Input,
             _ => {}
         }

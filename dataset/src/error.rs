@@ -28,6 +28,9 @@ pub enum Error {
         /// The library's own word.
         source: parquet::errors::ParquetError,
     },
+    /// Another program works there.
+    #[error("{}: another redline works here: wait until it is done", .0.display())]
+    Busy(PathBuf),
     /// Something asked for that can't be done; the text says what to do instead.
     #[error("{0}")]
     Refused(String),

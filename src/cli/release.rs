@@ -1,10 +1,71 @@
 //! `redline release`.
 
-use super::Context;
+use super::{Context, CorpusArg};
+use anyhow::Context as _;
+use redline_dataset::check::{self, Severity};
+use redline_dataset::release::{self, Options};
+use std::path::PathBuf;
+
+/// Findings that are listed when they stop a release; `redline check` lists all.
+const LISTED: usize = 20;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// The version: MAJOR.MINOR.PATCH, above all released ones
+    #[arg(value_name = "VERSION")]
+    version: semver::Version,
+    #[command(flatten)]
+    corpus: CorpusArg,
+    /// What is new, for the changelog: a text file
+    #[arg(long, value_name = "FILE")]
+    notes: Option<PathBuf>,
+}
 
-pub fn run(_ctx: &Context, _args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not built yet")
+pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
+    let corpus = args.corpus.open()?;
+    let notes = args
+        .notes
+        .map(|p| std::fs::read_to_string(&p).with_context(|| format!("{}: could not read the notes", p.display())))
+        .transpose()?;
+    let options = Options { notes, ..Options::default() };
+    let bar = super::pack::progress_bar();
+    let gate = |c: &redline_schemas::Corpus| {
+        let report = check::check(c, &check::Options::default(), &|_, _| {})?;
+        let mut errors: Vec<String> = report
+            .findings
+            .iter()
+            .filter(|f| f.severity == Severity::Error)
+            .take(LISTED)
+            .map(|f| format!("  {}: {} ({})", f.file, f.message, f.rule.id))
+            .collect();
+        if report.errors as usize > errors.len() {
+            errors.push(format!("  … {} in all", report.errors));
+        }
+        Ok(errors)
+    };
+    let done = release::release(&corpus, &args.version, &options, &gate, &|step, done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+        bar.set_message(step.to_owned());
+    });
+    bar.finish_and_clear();
+    let done = done?;
+    for l in &done.left_out {
+        eprintln!("left out: {} {}: {}", l.kind, l.id, l.reason);
+    }
+    if ctx.json {
+        println!("{}", serde_json::to_string_pretty(&done)?);
+    } else {
+        let m = &done.manifest;
+        println!(
+            "{}: {} requests, {} edits, {} models, {} participants, {} files",
+            done.path.display(),
+            m.requests,
+            m.edits,
+            m.models,
+            m.participants,
+            done.files
+        );
+    }
+    Ok(())
 }

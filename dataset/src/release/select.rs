@@ -1,0 +1,180 @@
+//! What goes into a release: consented, complete, not rejected; and into which split.
+
+use crate::Result;
+use crate::pack::{Scope, SessionKind};
+use redline_schemas::{
+    Corpus, CorpusManifest, EditManifest, FileRef, ModelId, Participant, ParticipantId, RequestId, RequestManifest, Session, Status,
+    TranscriptKind, fsio,
+};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Name of the one split of a corpus that is for evaluation only.
+pub const EVALUATION_SPLIT: &str = "test";
+
+/// Why something was left out.
+#[derive(Debug, Clone, Serialize, PartialEq, Eq)]
+pub struct LeftOut {
+    /// `request` or `edit`.
+    pub kind: &'static str,
+    /// Its id.
+    pub id: String,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// A split and what is in it.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub name: String,
+    pub scope: Scope,
+}
+
+/// What goes into a release.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    pub parts: Vec<Part>,
+    pub left_out: Vec<LeftOut>,
+    /// Files to copy, as paths inside corpus and release, with their hashes where known.
+    pub files: BTreeMap<PathBuf, Option<String>>,
+    pub requests: u64,
+    pub edits: u64,
+    pub models: u64,
+    pub participants: u64,
+}
+
+fn reason(status: Status, who: Option<&Participant>) -> Option<&'static str> {
+    match (status, who) {
+        (Status::Rejected, _) => Some("rejected"),
+        (Status::Recording, _) => Some("its recording has not ended"),
+        (_, None) => Some("its participant is unknown"),
+        (_, Some(p)) if p.consent.is_none() && p.agent.is_none() => Some("its participant has not consented"),
+        _ => None,
+    }
+}
+
+pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selection> {
+    let people: BTreeMap<ParticipantId, Participant> =
+        corpus.participants()?.participants.into_iter().map(|p| (p.id.clone(), p)).collect();
+    let mut s = Selection::default();
+    let mut part_of: BTreeMap<RequestId, String> = BTreeMap::new();
+    let mut parts: BTreeMap<String, Scope> = split_names(manifest).into_iter().map(|n| (n, Scope::default())).collect();
+    let mut used: BTreeMap<String, (BTreeSet<ModelId>, BTreeSet<ParticipantId>)> = BTreeMap::new();
+
+    for id in corpus.request_ids()? {
+        let m: RequestManifest = corpus.request(&id)?;
+        if let Some(reason) = reason(m.status, people.get(&m.participant)) {
+            s.left_out.push(LeftOut { kind: "request", id: id.to_string(), reason });
+            continue;
+        }
+        let name = split_of(manifest, m.model.as_ref().map_or(id.as_str(), |m| m.as_str()));
+        let dir = corpus.request_dir(&id);
+        let (models, persons) = used.entry(name.clone()).or_default();
+        models.extend(m.model.clone());
+        persons.insert(m.participant.clone());
+        for kind in TranscriptKind::ALL {
+            if let Some(c) = dir.transcript(*kind)?.and_then(|t| t.correction) {
+                persons.extend([c.corrected_by, c.accepted_by]);
+            }
+        }
+        let folder = PathBuf::from("requests").join(&id);
+        session_files(&mut s.files, &folder, &m.session);
+        render_files(&mut s.files, &folder, &dir)?;
+        parts.entry(name.clone()).or_default().add(id.as_str(), SessionKind::Request, dir, m.status, m.session.clock.started_utc);
+        part_of.insert(id, name);
+        s.requests += 1;
+    }
+    for id in corpus.edit_ids()? {
+        let m: EditManifest = corpus.edit(&id)?;
+        let why = reason(m.status, people.get(&m.participant));
+        let Some(name) = part_of.get(&m.request).filter(|_| why.is_none()) else {
+            s.left_out.push(LeftOut { kind: "edit", id: id.to_string(), reason: why.unwrap_or("its request is left out") });
+            continue;
+        };
+        let dir = corpus.edit_dir(&id);
+        used.entry(name.clone()).or_default().1.insert(m.participant.clone());
+        let folder = PathBuf::from("edits").join(&id);
+        session_files(&mut s.files, &folder, &m.session);
+        render_files(&mut s.files, &folder, &dir)?;
+        s.files.extend(m.final_model.as_ref().map(|f| file(&folder, f)));
+        parts.entry(name.clone()).or_default().add(id.as_str(), SessionKind::Edit, dir, m.status, m.session.clock.started_utc);
+        s.edits += 1;
+    }
+
+    let names = new_names(&used.values().flat_map(|(_, p)| p.iter().cloned()).collect());
+    s.participants = names.len() as u64;
+    let mut all_models = BTreeSet::new();
+    for (name, mut scope) in parts {
+        let (models, persons) = used.remove(&name).unwrap_or_default();
+        if scope.sessions.is_empty() {
+            continue;
+        }
+        all_models.extend(models.iter().cloned());
+        scope.models = models.into_iter().collect();
+        scope.participants = persons.iter().filter_map(|p| people.get(p).cloned()).collect();
+        scope.names.clone_from(&names);
+        scope.sort();
+        s.parts.push(Part { name, scope });
+    }
+    for id in &all_models {
+        let (m, folder) = (corpus.model(id)?, PathBuf::from("models").join(id));
+        s.files.extend([Some(&m.step), m.native.as_ref()].into_iter().flatten().map(|f| file(&folder, f)));
+        s.files.extend(m.views.values().map(|v| (folder.join(v), None)));
+    }
+    s.models = all_models.len() as u64;
+    Ok(s)
+}
+
+fn file(folder: &std::path::Path, f: &FileRef) -> (PathBuf, Option<String>) {
+    (folder.join(&f.path), Some(f.sha256.clone()))
+}
+
+fn session_files(files: &mut BTreeMap<PathBuf, Option<String>>, folder: &std::path::Path, s: &Session) {
+    files.extend(s.streams.video.as_ref().map(|v| file(folder, &v.file)));
+    files.extend(s.streams.audio.as_ref().map(|a| file(folder, &a.file)));
+}
+
+fn render_files(
+    files: &mut BTreeMap<PathBuf, Option<String>>,
+    folder: &std::path::Path,
+    dir: &redline_schemas::SessionDir,
+) -> Result<()> {
+    if dir.renders().exists() {
+        for r in redline_schemas::jsonl::Reader::<redline_schemas::RenderEvent>::open(&dir.renders())? {
+            let r = r?;
+            files.insert(folder.join(&r.path), Some(r.sha256));
+        }
+    }
+    Ok(())
+}
+
+/// New names in an order of chance, so that they can't be computed from the old ones.
+fn new_names(people: &BTreeSet<ParticipantId>) -> BTreeMap<ParticipantId, String> {
+    // The last 16 characters of a ULID are random.
+    let mut drawn: Vec<(String, &ParticipantId)> =
+        people.iter().map(|p| (RequestId::generate().as_str().chars().skip(10).collect(), p)).collect();
+    drawn.sort();
+    let width = people.len().to_string().len().max(2);
+    drawn.into_iter().enumerate().map(|(i, (_, p))| (p.clone(), format!("P{:0width$}", i + 1))).collect()
+}
+
+fn split_names(m: &CorpusManifest) -> Vec<String> {
+    if m.splits.is_empty() { vec![EVALUATION_SPLIT.into()] } else { m.splits.iter().map(|s| s.name.clone()).collect() }
+}
+
+/// The split of a model (with all its requests): by its id's hash, so that it never changes when models are added.
+fn split_of(m: &CorpusManifest, model: &str) -> String {
+    let Some(last) = m.splits.last() else { return EVALUATION_SPLIT.into() };
+    let hash = fsio::sha256_bytes(model.as_bytes());
+    let place = u64::from_str_radix(hash.get(..13).unwrap_or_default(), 16).unwrap_or_default() as f64 / (1_u64 << 52) as f64;
+    let total: f64 = m.splits.iter().map(|s| s.share.max(0.0)).sum();
+    let mut end = 0.0;
+    for s in &m.splits {
+        end += s.share.max(0.0) / total.max(f64::MIN_POSITIVE);
+        if place < end {
+            return s.name.clone();
+        }
+    }
+    last.name.clone()
+}
