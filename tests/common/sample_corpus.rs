@@ -131,6 +131,22 @@ pub fn transcript(request: &RequestId, kind: TranscriptKind) -> Transcript {
     }
 }
 
+/// Three seconds of video (90 frames, 1280x720) and sound (48 kHz, mono), made once a test program.
+pub fn media() -> &'static (Vec<u8>, Vec<u8>) {
+    static MEDIA: std::sync::OnceLock<(Vec<u8>, Vec<u8>)> = std::sync::OnceLock::new();
+    MEDIA.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |name: &str, args: &[&str]| {
+            let path = dir.path().join(name);
+            let o = std::process::Command::new("ffmpeg").args(["-v", "error", "-f", "lavfi", "-i"]).args(args).arg(&path).output().unwrap();
+            assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
+            std::fs::read(path).unwrap()
+        };
+        let video = ["testsrc=size=1280x720:rate=30", "-frames:v", "90", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"];
+        (make("v.mp4", &video), make("a.flac", &["sine=frequency=440:sample_rate=48000:duration=3", "-ac", "1"]))
+    })
+}
+
 /// Writes a file and gives its reference.
 pub fn media_file(dir: &SessionDir, path: &Path, bytes: &[u8]) -> FileRef {
     std::fs::write(path, bytes).unwrap();
@@ -203,7 +219,7 @@ pub fn add_request(c: &Corpus, id: &str, model: &ModelId, modality: Modality) ->
     };
     let streams = Streams {
         video: Some(VideoStream {
-            file: media_file(&dir, &dir.video(), b"video"),
+            file: media_file(&dir, &dir.video(), &media().0),
             codec: "h264".into(),
             width: 1280,
             height: 720,
@@ -212,10 +228,10 @@ pub fn add_request(c: &Corpus, id: &str, model: &ModelId, modality: Modality) ->
             repeated_slots: 0,
             dropped_frames: 0,
             capture_error_ns: None,
-            has_audio: true,
+            has_audio: false,
         }),
         audio: Some(AudioStream {
-            file: media_file(&dir, &dir.audio(), b"audio"),
+            file: media_file(&dir, &dir.audio(), &media().1),
             codec: "flac".into(),
             channels: 1,
             clock: AudioClock::nominal(48_000, 144_000, 5_000_000),

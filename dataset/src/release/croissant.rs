@@ -7,9 +7,30 @@ use std::collections::BTreeMap;
 
 fn context() -> Value {
     let terms = [
-        "citeAs", "column", "extract", "field", "fileObject", "fileProperty", "fileSet", "format", "includes", "isLiveDataset",
-        "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "separator",
-        "source", "subField", "transform",
+        "citeAs",
+        "column",
+        "extract",
+        "field",
+        "fileObject",
+        "fileProperty",
+        "fileSet",
+        "format",
+        "includes",
+        "isLiveDataset",
+        "jsonPath",
+        "key",
+        "md5",
+        "parentField",
+        "path",
+        "recordSet",
+        "references",
+        "regex",
+        "repeated",
+        "replace",
+        "separator",
+        "source",
+        "subField",
+        "transform",
     ];
     let mut c: serde_json::Map<String, Value> = terms.iter().map(|t| ((*t).into(), format!("cr:{t}").into())).collect();
     for (k, v) in [

@@ -146,8 +146,7 @@ fn rows(b: &RecordBatch, keys: &[&str], out: &mut BTreeMap<String, String>) -> R
     let options = FormatOptions::default().with_null("\u{0}");
     let schema = b.schema();
     let named = || schema.fields().iter().zip(b.columns());
-    let key_columns =
-        keys.iter().filter_map(|k| b.column_by_name(k)).map(|c| cast(c, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
+    let key_columns = keys.iter().filter_map(|k| b.column_by_name(k)).map(|c| cast(c, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
     let values: Vec<_> = named()
         .filter(|(f, _)| !PSEUDONYMS.contains(&f.name().as_str()))
         .map(|(f, c)| Ok((f.name(), ArrayFormatter::try_new(c, &options)?)))

@@ -55,8 +55,7 @@ fn reason(status: Status, who: Option<&Participant>) -> Option<&'static str> {
 }
 
 pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selection> {
-    let people: BTreeMap<ParticipantId, Participant> =
-        corpus.participants()?.participants.into_iter().map(|p| (p.id.clone(), p)).collect();
+    let people: BTreeMap<ParticipantId, Participant> = corpus.participants()?.participants.into_iter().map(|p| (p.id.clone(), p)).collect();
     let mut s = Selection::default();
     let mut part_of: BTreeMap<RequestId, String> = BTreeMap::new();
     let mut parts: BTreeMap<String, Scope> = split_names(manifest).into_iter().map(|n| (n, Scope::default())).collect();
@@ -135,11 +134,7 @@ fn session_files(files: &mut BTreeMap<PathBuf, Option<String>>, folder: &std::pa
     files.extend(s.streams.audio.as_ref().map(|a| file(folder, &a.file)));
 }
 
-fn render_files(
-    files: &mut BTreeMap<PathBuf, Option<String>>,
-    folder: &std::path::Path,
-    dir: &redline_schemas::SessionDir,
-) -> Result<()> {
+fn render_files(files: &mut BTreeMap<PathBuf, Option<String>>, folder: &std::path::Path, dir: &redline_schemas::SessionDir) -> Result<()> {
     if dir.renders().exists() {
         for r in redline_schemas::jsonl::Reader::<redline_schemas::RenderEvent>::open(&dir.renders())? {
             let r = r?;
