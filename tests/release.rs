@@ -59,13 +59,15 @@ fn change_request(c: &Corpus, id: &str, change: impl FnOnce(&mut RequestManifest
 fn a_release_loads_validates_and_hides_who_and_what_it_must() {
     let dir = tempfile::tempdir().unwrap();
     let c = sample::build(&dir.path().join("c"));
-    // R3 is rejected; E3 is by somebody who has not consented.
+    // R3 is rejected; E3 is by somebody who has not consented to the text in force.
     change_request(&c, "R3", |m| {
         m.status = Status::Rejected;
         m.rejection = Some(Rejection { by: ParticipantId::new("P02").unwrap(), at_utc: sample::start(), reason: "unclear".into() });
     });
     let mut people = c.participants().unwrap();
-    people.participants.push(Participant { id: ParticipantId::new("P03").unwrap(), consent: None, ..people.participants[1].clone() });
+    // To a text that is no longer in force.
+    let consent = Some(Consent { version: "0".into(), given_utc: sample::start() });
+    people.participants.push(Participant { id: ParticipantId::new("P03").unwrap(), consent, ..people.participants[1].clone() });
     c.write_participants(&people).unwrap();
     let e3 = sample::add_edit(&c, "E3", &RequestId::new("R1").unwrap());
     let mut m = c.edit(&e3).unwrap();

@@ -2,12 +2,8 @@
 
 use super::{Context, CorpusArg};
 use anyhow::Context as _;
-use redline_dataset::check::{self, Severity};
 use redline_dataset::release::{self, Options};
 use std::path::PathBuf;
-
-/// Findings that are listed when they stop a release; `redline check` lists all.
-const LISTED: usize = 20;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,21 +25,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         .transpose()?;
     let options = Options { notes, ..Options::default() };
     let bar = super::pack::progress_bar();
-    let gate = |c: &redline_schemas::Corpus| {
-        let report = check::check(c, &check::Options::default(), &|_, _| {})?;
-        let mut errors: Vec<String> = report
-            .findings
-            .iter()
-            .filter(|f| f.severity == Severity::Error)
-            .take(LISTED)
-            .map(|f| format!("  {}: {} ({})", f.file, f.message, f.rule.id))
-            .collect();
-        if report.errors as usize > errors.len() {
-            errors.push(format!("  … {} in all", report.errors));
-        }
-        Ok(errors)
-    };
-    let done = release::release(&corpus, &args.version, &options, &gate, &|step, done, of| {
+    let done = release::release(&corpus, &args.version, &options, &|step, done, of| {
         bar.set_length(of as u64);
         bar.set_position(done as u64);
         bar.set_message(step.to_owned());

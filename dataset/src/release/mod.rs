@@ -13,6 +13,7 @@ pub use diff::{Difference, TableDifference, diff};
 pub use select::{EVALUATION_SPLIT, LeftOut};
 pub use sums::{Damage, SUMS_FILE, Verified, read as read_sums, verify};
 
+use crate::check::{self, Severity};
 use crate::pack::{self, Packed};
 use crate::{Error, Result};
 use redline_schemas::{Corpus, FORMAT_VERSION, Tool, Utc, fsio, json_schema};
@@ -84,6 +85,12 @@ impl Manifest {
     }
 }
 
+/// Errors that are listed when they stop a release; `redline check` lists all.
+const LISTED: usize = 20;
+
+/// The rule that a participant with sessions consented. No reason to refuse: such sessions are left out.
+const CONSENT_RULE: &str = "RL606";
+
 /// How to release.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -131,15 +138,9 @@ pub fn versions(corpus: &Corpus) -> Result<Vec<Version>> {
 
 /// Publishes `version` of a corpus into its `releases` folder.
 ///
-/// `gate` says what speaks against it; anything it says stops the release. `progress` gets a step's
-/// name, and how much of it is done.
-pub fn release(
-    corpus: &Corpus,
-    version: &Version,
-    options: &Options,
-    gate: &dyn Fn(&Corpus) -> Result<Vec<String>>,
-    progress: pack::Progress<'_>,
-) -> Result<Released> {
+/// Refused while [`check::check`] finds an error in anything that would be published. `progress` gets a
+/// step's name, and how much of it is done.
+pub fn release(corpus: &Corpus, version: &Version, options: &Options, progress: pack::Progress<'_>) -> Result<Released> {
     let to = corpus.release_dir(&version.to_string());
     let releases = corpus.root().join("releases");
     std::fs::create_dir_all(&releases).map_err(Error::io(&releases, "could not create the folder"))?;
@@ -152,10 +153,7 @@ pub fn release(
         return Err(Error::Refused(format!("version {version} is not above {last}, the newest release")));
     }
     progress("checking", 0, 1);
-    let against = gate(corpus)?;
-    if !against.is_empty() {
-        return Err(Error::Refused(format!("not released, because `redline check` finds errors:\n{}", against.join("\n"))));
-    }
+    refuse_errors(corpus)?;
 
     let work = Temporary(fsio::temporary_beside(&to));
     std::fs::create_dir(&work.0).map_err(Error::io(&work.0, "could not create the folder"))?;
@@ -196,6 +194,28 @@ pub fn release(
     fsio::sync_parent(&to).map_err(Error::io(&to, "could not sync"))?;
     seal_folders(&to)?;
     Ok(Released { path: to, manifest, files, left_out: selection.left_out })
+}
+
+/// Stops a release that would publish something wrong. What is left out anyway may be wrong.
+fn refuse_errors(corpus: &Corpus) -> Result<()> {
+    let report = check::check(corpus, &check::Options::default(), &|_, _| {})?;
+    let mut errors: Vec<&check::Finding> = report.findings.iter().filter(|f| f.severity == Severity::Error).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    // Broken manifests can't be selected from; then every error counts.
+    if let Ok(s) = corpus.manifest().map_err(Error::from).and_then(|m| select::select(corpus, &m)) {
+        let out: Vec<String> = s.left_out.iter().map(|l| format!("{}s/{}", l.kind, l.id)).collect();
+        errors.retain(|f| f.rule.id != CONSENT_RULE && !out.iter().any(|o| f.file == *o || f.file.starts_with(&format!("{o}/"))));
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let mut lines: Vec<String> = errors.iter().take(LISTED).map(|f| format!("  {}: {} ({})", f.file, f.message, f.rule.id)).collect();
+    if errors.len() > LISTED {
+        lines.push(format!("  … {} in all, see `redline check`", errors.len()));
+    }
+    Err(Error::Refused(format!("not released, because `redline check` finds errors:\n{}", lines.join("\n"))))
 }
 
 fn table_file(p: &Packed) -> TableFile {
@@ -341,4 +361,13 @@ fn seal_folders(dir: &Path) -> Result<()> {
     let mut p = std::fs::metadata(dir).map_err(Error::io(dir, "could not look at"))?.permissions();
     p.set_readonly(true);
     std::fs::set_permissions(dir, p).map_err(Error::io(dir, "could not make read-only"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_consent_rule_is_the_one_meant() {
+        let rule = crate::check::RULES.iter().find(|r| r.id == super::CONSENT_RULE).unwrap();
+        assert!(rule.name.contains("consent"), "{}", rule.name);
+    }
 }

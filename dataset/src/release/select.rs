@@ -44,12 +44,17 @@ pub(super) struct Selection {
     pub participants: u64,
 }
 
-fn reason(status: Status, who: Option<&Participant>) -> Option<&'static str> {
+/// Why a session is left out. Consent counts when it is to the text in force, as in the check's rule.
+fn reason(m: &CorpusManifest, status: Status, who: Option<&Participant>) -> Option<&'static str> {
+    let consented = |p: &Participant| {
+        let in_force = m.consent.as_ref().map(|c| &c.version);
+        p.agent.is_some() || p.consent.as_ref().is_some_and(|c| in_force.is_none_or(|v| *v == c.version))
+    };
     match (status, who) {
         (Status::Rejected, _) => Some("rejected"),
         (Status::Recording, _) => Some("its recording has not ended"),
         (_, None) => Some("its participant is unknown"),
-        (_, Some(p)) if p.consent.is_none() && p.agent.is_none() => Some("its participant has not consented"),
+        (_, Some(p)) if !consented(p) => Some("its participant has not consented to the text in force"),
         _ => None,
     }
 }
@@ -63,7 +68,7 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
 
     for id in corpus.request_ids()? {
         let m: RequestManifest = corpus.request(&id)?;
-        if let Some(reason) = reason(m.status, people.get(&m.participant)) {
+        if let Some(reason) = reason(manifest, m.status, people.get(&m.participant)) {
             s.left_out.push(LeftOut { kind: "request", id: id.to_string(), reason });
             continue;
         }
@@ -86,7 +91,7 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
     }
     for id in corpus.edit_ids()? {
         let m: EditManifest = corpus.edit(&id)?;
-        let why = reason(m.status, people.get(&m.participant));
+        let why = reason(manifest, m.status, people.get(&m.participant));
         let Some(name) = part_of.get(&m.request).filter(|_| why.is_none()) else {
             s.left_out.push(LeftOut { kind: "edit", id: id.to_string(), reason: why.unwrap_or("its request is left out") });
             continue;
