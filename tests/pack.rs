@@ -1,5 +1,8 @@
 //! `redline pack`: the tables hold what the corpus holds, and the usual readers load them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[allow(dead_code)]
 #[path = "common/sample_corpus.rs"]
 mod sample;
 

@@ -1,5 +1,8 @@
 //! `redline release`, `verify` and `diff`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[allow(dead_code)]
 #[path = "common/sample_corpus.rs"]
 mod sample;
 
