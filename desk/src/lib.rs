@@ -38,11 +38,14 @@ pub struct Options {
     pub compositor: bool,
     /// Run a sound server with a loudspeaker whose sound is the microphone's.
     pub sound: bool,
+    /// Make a pipe the microphone instead: what is written to [`VirtualDesktop::microphone_pipe`] (16-bit mono
+    /// samples, little-endian) is what it hears, at the pace at which it is written.
+    pub microphone_pipe: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { width: 1920, height: 1080, window_manager: true, compositor: false, sound: true }
+        Self { width: 1920, height: 1080, window_manager: true, compositor: false, sound: true, microphone_pipe: false }
     }
 }
 
@@ -74,7 +77,7 @@ impl VirtualDesktop {
             desk.wait_for("the compositor", |d| d.output("xprop", &["-root", "_NET_WM_CM_S0"]).is_ok())?;
         }
         if options.sound {
-            sound::start(&mut desk)?;
+            sound::start(&mut desk, options.microphone_pipe)?;
         }
         Ok(desk)
     }
@@ -89,6 +92,12 @@ impl VirtualDesktop {
     #[must_use]
     pub fn env(&self) -> &[(String, String)] {
         &self.env
+    }
+
+    /// The pipe behind the microphone, see [`Options::microphone_pipe`].
+    #[must_use]
+    pub fn microphone_pipe(&self) -> std::path::PathBuf {
+        self.dir.path().join(sound::PIPE)
     }
 
     /// A command that will run on this desktop.
@@ -215,8 +224,17 @@ mod tests {
 
     #[test]
     fn two_desktops_do_not_meet() {
-        let small =
-            || VirtualDesktop::start(Options { width: 320, height: 240, window_manager: false, compositor: false, sound: false }).unwrap();
+        let small = || {
+            VirtualDesktop::start(Options {
+                width: 320,
+                height: 240,
+                window_manager: false,
+                compositor: false,
+                sound: false,
+                microphone_pipe: false,
+            })
+            .unwrap()
+        };
         let (a, b) = (small(), small());
         assert_ne!(a.display(), b.display());
     }

@@ -31,6 +31,7 @@ mod recording;
 mod recover;
 pub mod screen;
 mod shared;
+pub mod sync;
 mod video;
 
 pub use clock::{SessionClock, monotonic_ns};

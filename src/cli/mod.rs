@@ -39,6 +39,8 @@ mod review;
 #[cfg(feature = "dataset")]
 mod stats;
 #[cfg(feature = "recorder")]
+mod sync_plot;
+#[cfg(feature = "recorder")]
 mod sync_test;
 #[cfg(feature = "transcribe")]
 mod transcribe;
