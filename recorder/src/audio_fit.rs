@@ -14,7 +14,7 @@ use redline_schemas::AudioTime;
 use redline_schemas::time::AudioPiece;
 
 /// Share of callbacks that may lie below the fitted line: outliers such as clock jumps must not pull it down.
-pub const LOWER_EDGE: f64 = 0.05;
+pub const LOWER_EDGE: f64 = 0.02;
 
 /// A rise of the lower edge that counts as lost samples, nanoseconds.
 pub const LOSS_NS: i64 = 40_000_000;
@@ -283,7 +283,7 @@ mod tests {
             .unwrap()
     }
 
-    /// The bound: what the lower edge of the jitter is off (its 5 % quantile), and 0.5 ms.
+    /// The bound: what the lower edge of the jitter is off (its 2 % quantile), and 0.5 ms.
     fn bound_ns(jitter_ns: i64) -> i64 {
         jitter_ns / 10 + 500_000
     }

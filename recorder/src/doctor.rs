@@ -115,7 +115,12 @@ fn capture() -> Finding {
     let mut source = match screen::open(&RecordOptions::default()) {
         Ok(s) => s,
         Err(e) => {
-            return Finding { what, verdict: Verdict::Stops, detail: first_line(&e), hint: Some("allow screen recording for this program") };
+            return Finding {
+                what,
+                verdict: Verdict::Stops,
+                detail: first_line(&e),
+                hint: Some("allow screen recording for this program"),
+            };
         }
     };
     let backend = source.backend();

@@ -21,6 +21,7 @@ pub mod clock_watch;
 pub mod doctor;
 mod error;
 mod finalise;
+pub mod grid;
 mod input;
 mod keys;
 pub mod lock;

@@ -4,6 +4,7 @@
 //! Pictures wait in a bounded pool. When the encoder falls behind, new pictures are dropped and
 //! counted; their slots show the picture before, so nothing that follows is shifted.
 
+use crate::grid::Slots;
 use crate::marks::OpenGap;
 use crate::screen::{FrameSource, Painter};
 use crate::shared::Shared;
@@ -101,30 +102,25 @@ struct Capture {
 
 impl Capture {
     fn run(mut self, first: &Sender<()>) {
-        let mut grid: Option<FrameGrid> = None;
-        let mut next = 0_i64;
+        let mut slots: Option<Slots> = None;
         // A running guess of half the time that a picture takes, to centre it on its slot.
         let mut half_ns = 0_i64;
         while !self.shared.stopping() {
-            if let Some(g) = &grid {
-                sleep_until(&self.shared, g.t_ns_of_frame(next) - half_ns);
+            if let Some(s) = &slots {
+                sleep_until(&self.shared, s.due_ns() - half_ns);
                 if self.shared.stopping() {
                     break;
                 }
             }
-            match self.take(grid.as_ref(), next) {
+            match self.take(&mut slots) {
                 Ok(time) => {
-                    let g = *grid.get_or_insert(FrameGrid { first_t_ns: time.t_ns, fps_num: self.fps, fps_den: 1 });
-                    if next == 0 {
-                        let _ = first.try_send(());
-                    }
-                    next = g.nearest_frame(time.t_ns).max(next) + 1;
+                    let _ = first.try_send(());
                     half_ns += (time.half_ns.min(20_000_000) - half_ns) / 8;
                 }
                 Err(e) => {
                     self.failed(&e);
-                    match &grid {
-                        Some(g) => next = (g.frame_at(self.shared.clock.now_ns()) + 1).max(next + 1),
+                    match &mut slots {
+                        Some(s) => s.skip(self.shared.clock.now_ns()),
                         None => std::thread::sleep(Duration::from_millis(30)),
                     }
                 }
@@ -134,17 +130,18 @@ impl Capture {
         if let Some((_, Some(gap))) = self.failing.take() {
             let _ = gap.end(&self.shared.marks, end_ns);
         }
-        if let Some(g) = grid {
-            let _ = self.send.send(Message::End(g.frame_at(end_ns)));
+        if let Some(s) = slots {
+            let _ = self.send.send(Message::End(s.last(end_ns)));
         }
     }
 
-    /// Takes a picture and hands it on; its times.
-    fn take(&mut self, grid: Option<&FrameGrid>, next: i64) -> Result<VideoTime> {
+    /// Takes a picture and hands it on; its times. The first one begins the grid.
+    fn take(&mut self, slots: &mut Option<Slots>) -> Result<VideoTime> {
         let mut grab = self.source.grab()?;
         let t_ns = self.shared.clock.at((grab.asked_ns + grab.got_ns) / 2);
         let half_ns = (grab.got_ns - grab.asked_ns) / 2;
-        let slot = grid.map_or(0, |g| g.nearest_frame(t_ns)).max(next);
+        let grid = FrameGrid { first_t_ns: t_ns, fps_num: self.fps, fps_den: 1 };
+        let slot = slots.get_or_insert(Slots::new(grid)).place(t_ns);
         let area = grab.canvas.area;
         let time = match self.pool.try_recv() {
             Ok(mut picture) => {
