@@ -1,0 +1,288 @@
+// Plays the whole correction loop in real browsers. What to open comes as JSON in REDLINE_LOOP:
+// { url, links: { P01, P02, P03, C01 }, request, script, shots }. Says what went wrong and exits 1.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const want = JSON.parse(process.env.REDLINE_LOOP);
+const open = [];
+const problems = [];
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--autoplay-policy=no-user-gesture-required'];
+
+/** A browser of its own for one person. */
+async function person(id, scheme = 'light') {
+  const dir = mkdtempSync(join(tmpdir(), 'redline-browser-'));
+  const context = await chromium.launchPersistentContext(dir, {
+    executablePath: process.env.REDLINE_CHROMIUM ?? '/usr/bin/chromium', headless: true, args: FLAGS, viewport: { width: 1280, height: 720 }, colorScheme: scheme,
+  });
+  open.push([context, dir]);
+  const page = context.pages()[0];
+  page.setDefaultTimeout(20_000);
+  page.on('pageerror', (e) => problems.push(`${id}: ${e.stack ?? e}`));
+  page.on('dialog', (d) => { problems.push(`${id}: a script of a transcript ran: ${d.message()}`); void d.dismiss(); });
+  page.on('console', (m) => { if (m.type() === 'error' && /Content Security|Refused to/.test(m.text())) problems.push(`${id}: ${m.text()}`); });
+  await page.goto(want.links[id]);
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  assert.ok(!page.url().includes('join'), 'the key is out of the address bar');
+  return page;
+}
+
+async function shot(page, name) {
+  if (!want.shots) return;
+  for (const scheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.waitForTimeout(250);
+    await page.screenshot({ path: join(want.shots, `${name}-${scheme}.png`) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+const visit = async (page, request) => {
+  await page.goto(`${want.url}/#/r/${request}`);
+  await page.locator('.line').first().waitFor();
+};
+const saved = (page) => page.locator('.save.saved', { hasText: 'Saved' }).waitFor();
+const lines = (page) => page.locator('.line').allTextContents();
+/** The state that the server has, asked with the page's own session. */
+const server = (page, request) => page.evaluate(async (r) => (await fetch(`/api/requests/${r}`)).json(), request);
+
+/** Selects `words` in a line, as a double click and a drag would. */
+async function select(page, line, words) {
+  await page.locator('.line').nth(line).focus();
+  await page.evaluate(([n, w]) => {
+    const node = document.querySelectorAll('.line')[n].firstChild;
+    const at = node.data.indexOf(w);
+    if (at < 0) throw new Error(`“${w}” is not in “${node.data}”`);
+    getSelection().setBaseAndExtent(node, at, node, at + w.length);
+  }, [line, words]);
+}
+
+async function play() {
+  const p1 = await person('P01');
+  await shot(p1, 'queue');
+  assert.equal(await p1.locator('.card').first().locator('tbody tr').count(), 2, 'two of the own requests wait');
+
+  // Correct ----------------------------------------------------------------------------------------------------
+  await visit(p1, want.request);
+  await p1.locator('.waveform div').first().waitFor();
+  await p1.keyboard.press('Escape');
+  await p1.keyboard.press('Space');
+  await p1.waitForFunction(() => document.querySelector('audio').currentTime > 0.8 && CSS.highlights.get('now').size === 1);
+  const off = await p1.evaluate(() => Math.abs(document.querySelector('video').currentTime - document.querySelector('audio').currentTime));
+  assert.ok(off < 0.3, `picture and sound are ${off} s apart`);
+  await p1.keyboard.press('Space');
+  await p1.waitForFunction(() => document.querySelector('audio').paused);
+  await p1.keyboard.press('Equal');
+  assert.deepEqual(await p1.evaluate(() => { const a = document.querySelector('audio'); return [a.playbackRate, a.preservesPitch]; }), [1.25, true]);
+  await p1.keyboard.press('Minus');
+  const before = await p1.evaluate(() => document.querySelector('audio').currentTime);
+  await p1.keyboard.press('KeyJ');
+  await p1.waitForFunction((t) => document.querySelector('audio').currentTime <= Math.max(0, t - 1.5), before);
+
+  // A click on a word goes to its time: “edge” is word 7 of the first line, at 0.2 + 6 · 0.4 s; the sound starts at 0.05 s.
+  const box = await p1.evaluate(() => {
+    const node = document.querySelector('.line').firstChild;
+    const r = document.createRange();
+    const at = node.data.indexOf('edge');
+    r.setStart(node, at); r.setEnd(node, at + 4);
+    const b = r.getBoundingClientRect();
+    return [b.left + b.width / 2, b.top + b.height / 2];
+  });
+  await p1.mouse.click(...box);
+  await p1.waitForFunction(() => Math.abs(document.querySelector('audio').currentTime - 2.55) < 0.02);
+  await p1.keyboard.press('Alt+KeyW');
+  await p1.waitForFunction(() => !document.querySelector('audio').paused);
+  await p1.waitForTimeout(1200);
+  const looped = await p1.evaluate(() => document.querySelector('audio').currentTime);
+  assert.ok(looped > 2.4 && looped < 3.1, `the loop stays in the word: ${looped}`);
+  await p1.keyboard.press('Alt+KeyW');
+
+  // Typing pauses; the edit keeps the times of the other words.
+  await select(p1, 0, 'fill it');
+  await p1.keyboard.type('fillet', { delay: 15 });
+  assert.equal(await p1.evaluate(() => document.querySelector('audio').paused), true, 'paused while typing');
+  await saved(p1);
+  assert.equal((await lines(p1))[0], 'make the fillet on this edge');
+  const draft = (await server(p1, want.request)).draft;
+  assert.deepEqual(draft.words.map((w) => w.timing), ['aligned', 'aligned', 'interpolated', 'aligned', 'aligned', 'aligned', 'aligned', 'aligned', 'aligned', 'aligned']);
+  assert.deepEqual([draft.words[1].start_ns, draft.words[3].start_ns], [600_000_000, 1_800_000_000]);
+  await p1.locator('.diff ins', { hasText: 'fillet' }).waitFor();
+  assert.match(await p1.locator('.diff del').first().textContent(), /fill it/);
+  await p1.keyboard.press('Control+KeyZ');
+  assert.equal((await lines(p1))[0], 'make the fill it on this edge');
+  await p1.keyboard.press('Control+Shift+KeyZ');
+  assert.equal((await lines(p1))[0], 'make the fillet on this edge');
+  await shot(p1, 'editor');
+
+  // Undo gives the automatic times back, not guesses.
+  await p1.keyboard.press('Control+KeyZ');
+  await saved(p1);
+  assert.deepEqual((await server(p1, want.request)).draft.words.slice(2, 4).map((w) => [w.timing, w.score]), [['aligned', 0.21], ['aligned', 0.93]].map(([t, s]) => [t, s]));
+  await p1.keyboard.press('Control+Shift+KeyZ');
+
+  // A boundary is moved by keyboard, and with the mouse.
+  await p1.keyboard.press('Escape');
+  await p1.mouse.click(...box);
+  await p1.keyboard.press('Alt+BracketRight');
+  await saved(p1);
+  const words = (await server(p1, want.request)).draft.words;
+  const moved = words.find((w) => w.timing === 'manual');
+  assert.ok(moved, 'a word with times set by hand');
+  await p1.keyboard.press('Control+KeyZ');
+  await saved(p1);
+
+  // Lines are split and joined.
+  await p1.locator('.line').nth(1).focus();
+  await p1.keyboard.press('Home');
+  await p1.keyboard.press('Backspace');
+  assert.equal((await lines(p1)).length, 1);
+  await p1.keyboard.press('Enter');
+  assert.equal((await lines(p1)).length, 2);
+
+  // The server is away: what is typed is kept and handed in later.
+  await p1.context().setOffline(true);
+  await select(p1, 1, 'millimeters');
+  await p1.keyboard.type('millimetres');
+  await p1.locator('.save.away').waitFor();
+  await shot(p1, 'away');
+  const kept = await p1.evaluate(() => Object.entries(localStorage).find(([k]) => k.startsWith('redline.draft.'))[1]);
+  assert.match(kept, /millimetres/);
+  await p1.context().setOffline(false);
+  await saved(p1);
+  assert.match((await server(p1, want.request)).draft.text, /millimetres/);
+
+  // Help, by keyboard, and a changed shortcut.
+  await p1.keyboard.press('Escape');
+  await p1.keyboard.press('Shift+Slash');
+  await p1.getByRole('heading', { name: 'Shortcuts' }).waitFor();
+  await shot(p1, 'shortcuts');
+  await p1.getByRole('button', { name: 'Change the keys of: Slower' }).click();
+  await p1.keyboard.press('Alt+KeyY');
+  assert.match(await p1.locator('tr', { hasText: 'Slower' }).textContent(), /Alt \+ Y/);
+  await p1.keyboard.press('Escape');
+
+  await p1.keyboard.press('Control+Enter');
+  await p1.waitForFunction((r) => !location.hash.includes(r), want.request);
+
+  // Another expert returns it ----------------------------------------------------------------------------------
+  const p2 = await person('P02', 'dark');
+  await visit(p2, want.request);
+  await p2.locator('.diff ins', { hasText: 'millimetres' }).waitFor();
+  assert.equal(await p2.locator('.line[contenteditable]').count(), 0, 'a reviewer does not write');
+  await shot(p2, 'review');
+  const p3 = await person('P03');
+  await visit(p3, want.request);
+  await p3.getByText('P02 works on it until').waitFor();
+  await shot(p3, 'claimed');
+  await p2.keyboard.press('KeyR');
+  await p2.getByRole('button', { name: 'Return', exact: true }).click();
+  await p2.getByText('Say what has to change.').waitFor();
+  await p2.getByRole('textbox', { name: 'Comment' }).fill('It says millimeters, not millimetres. <b>Keep</b> the spelling.');
+  await shot(p2, 'return');
+  await p2.getByRole('button', { name: 'Return', exact: true }).click();
+  await p2.waitForFunction(() => location.hash === '#/');
+
+  // Corrected again, in two browsers at once --------------------------------------------------------------------
+  await p1.goto(`${want.url}/#/`);
+  await p1.locator('.state.returned').waitFor();
+  await visit(p1, want.request);
+  await p1.getByText('P02 returned revision 1').waitFor();
+  assert.match(await p1.locator('blockquote').textContent(), /<b>Keep<\/b>/, 'a comment is text');
+  await shot(p1, 'returned');
+  const other = await person('P01');
+  await visit(other, want.request);
+  await select(p1, 1, 'millimetres');
+  await p1.keyboard.type('millimeters');
+  await saved(p1);
+  await p1.waitForFunction(() => !Object.keys(localStorage).some((k) => k.startsWith('redline.draft.')));
+  await select(other, 1, 'millimetres');
+  await other.keyboard.type('inches');
+  await other.getByRole('heading', { name: 'Another window saved in the meantime' }).waitFor();
+  await shot(other, 'merge');
+  assert.match((await server(p1, want.request)).draft.text, /two millimeters/, 'nothing was overwritten');
+  await other.getByRole('radio', { name: /the other/ }).check();
+  await other.getByRole('button', { name: 'Use the result' }).click();
+  await saved(other);
+  assert.equal((await server(other, want.request)).draft.text, 'make the fillet on this edge\ntwo millimeters bigger please');
+  await other.keyboard.press('Control+Enter');
+  await other.waitForFunction((r) => !location.hash.includes(r), want.request);
+
+  // Accepted by a third person, with one key --------------------------------------------------------------------
+  await visit(p3, want.request);
+  await p3.reload();
+  await p3.locator('.line').first().waitFor();
+  await p3.locator('.diff ins', { hasText: 'fillet' }).waitFor();
+  await shot(p3, 'second-review');
+  await p3.keyboard.press('KeyA');
+  await p3.waitForFunction(() => location.hash === '#/');
+  assert.equal((await server(p3, want.request)).item.state, 'accepted');
+  await visit(p3, want.request);
+  await p3.locator('.alignment').waitFor();
+  await shot(p3, 'accepted');
+
+  // Text is text -------------------------------------------------------------------------------------------------
+  await visit(p1, want.script);
+  await select(p1, 0, 'fill it');
+  await p1.keyboard.type('<script>alert(1)</script><img src=x onerror=alert(2)>');
+  await saved(p1);
+  await p1.keyboard.press('Control+Enter');
+  await p1.waitForFunction((r) => !location.hash.includes(r), want.script);
+  await visit(p2, want.script);
+  assert.match((await lines(p2))[0], /<script>alert\(1\)<\/script>/);
+  assert.equal(await p2.locator('.request script, .request img').count(), 0);
+  await shot(p2, 'script-text');
+
+  // The rest of the pages ----------------------------------------------------------------------------------------
+  const c1 = await person('C01');
+  await shot(c1, 'empty');
+  await c1.goto(`${want.url}/#/overview`);
+  await c1.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.match(await c1.locator('.tiles').textContent(), /100 %of them corrected/);
+  await shot(c1, 'overview');
+  await c1.goto(`${want.url}/#/r/01ARZ3NDEKTSV4RRFFQ69G5FAV`);
+  await c1.getByRole('heading', { name: 'Not found' }).waitFor();
+  await shot(c1, 'not-found');
+  await c1.getByRole('button', { name: 'Sign out' }).click();
+  await c1.getByRole('heading', { name: 'You are not signed in' }).waitFor();
+  await shot(c1, 'signed-out');
+
+  // Ten thousand words stay smooth ---------------------------------------------------------------------------------
+  if (want.long) {
+    const p4 = await person('P04');
+    await visit(p4, want.long);
+    assert.equal(await p4.locator('.line').count(), 500);
+    const slowest = await p4.evaluate(async () => {
+      const line = document.querySelectorAll('.line')[250];
+      line.scrollIntoView();
+      line.focus();
+      getSelection().collapse(line.firstChild, 3);
+      const spent = [];
+      for (let i = 0; i < 12; i++) {
+        const t = performance.now();
+        document.execCommand('insertText', false, 'x');
+        await new Promise((r) => requestAnimationFrame(() => setTimeout(r)));
+        spent.push(performance.now() - t);
+      }
+      return spent.sort((a, b) => a - b)[Math.floor(spent.length / 2)];
+    });
+    console.log(`a keystroke in 10,000 words: median ${slowest.toFixed(0)} ms to the next picture`);
+    assert.ok(slowest < 150, `a keystroke takes ${slowest} ms`);
+    await shot(p4, 'long');
+  }
+}
+
+try {
+  await play();
+  assert.deepEqual(problems, []);
+  console.log('the loop was played');
+} catch (e) {
+  for (const [context] of open) for (const p of context.pages()) console.error(`${p.url()}: ${(await p.locator('body').innerText().catch(() => '')).slice(0, 300)}`);
+  console.error(problems.join('\n'));
+  console.error(e);
+  process.exitCode = 1;
+} finally {
+  for (const [context, dir] of open) { await context.close().catch(() => {}); rmSync(dir, { recursive: true, force: true, maxRetries: 5 }); }
+}
