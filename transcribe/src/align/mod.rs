@@ -10,14 +10,17 @@ pub mod normalise;
 mod conformer;
 mod ctc;
 mod hama;
+mod hmm;
 mod lexicon;
 mod linalg;
 mod phone_aligner;
 mod phones;
+mod realign;
 mod recording;
 mod spelling;
 
 pub use phone_aligner::{AlignerFiles, PhoneAligner};
+pub use realign::{GUARD, realign};
 pub use recording::{Alignment, Problem, ProblemKind, TextSegment, align_text};
 
 use crate::Result;

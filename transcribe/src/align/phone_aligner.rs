@@ -2,7 +2,9 @@
 
 use super::conformer::{Conformer, FRAME_SAMPLES, LogProbs, TOKENS};
 use super::ctc::{self, Emissions, Placed};
+use super::hmm::{AcousticModel, Link, find_edges};
 use super::lexicon::{Lexicon, Pronunciations};
+use super::phones::Phone;
 use super::{AlignedWord, ForcedAligner, interpolate};
 use crate::{Error, Result, cache};
 use redline_schemas::{Aligner, Timing, fsio};
@@ -18,6 +20,10 @@ const LONGEST: usize = 120 * 16_000;
 const START_LAG: usize = 960;
 /// A last phone goes on this long after its peak's first frame, samples.
 const END_LAG: usize = 960;
+/// How far a word may lie from its peaks, samples.
+const SLACK: usize = 5600;
+/// A phone sounds at its peak, give or take this much, samples.
+const PEAK_SLACK: usize = 480;
 /// A word that fits worse than this is there in name only.
 const DOUBTFUL: f32 = 0.2;
 
@@ -28,13 +34,16 @@ pub struct AlignerFiles {
     pub recogniser: PathBuf,
     /// `cmudict.dict`: the pronouncing dictionary.
     pub dictionary: PathBuf,
+    /// The phone HMM's acoustic model: `sphinx-en-us`, to which `.means`, `.variances` and `.sendump` are added. Without it words keep the recogniser's rough edges.
+    pub acoustic_model: Option<PathBuf>,
 }
 
 impl AlignerFiles {
-    /// The files in a models folder, all of which must exist.
+    /// The files in a models folder.
     pub fn in_folder(dir: &Path) -> Result<Self> {
         let file = |name: &str| cache::existing(&dir.join(name));
-        Ok(Self { recogniser: file("asr_waveform.hama")?, dictionary: file("cmudict.dict")? })
+        let acoustic_model = Some(dir.join("sphinx-en-us")).filter(|stem| stem.with_extension("means").is_file());
+        Ok(Self { recogniser: file("asr_waveform.hama")?, dictionary: file("cmudict.dict")?, acoustic_model })
     }
 
     /// The files in the cache, where `redline model-fetch` puts them.
@@ -46,6 +55,7 @@ impl AlignerFiles {
 /// The default aligner. English; other languages get their letters by English rules.
 pub struct PhoneAligner {
     recogniser: Conformer,
+    acoustic_model: Option<AcousticModel>,
     lexicon: Lexicon,
     sha256: String,
     /// Pronunciations by written word: texts repeat themselves.
@@ -57,6 +67,7 @@ impl PhoneAligner {
     pub fn load(files: &AlignerFiles) -> Result<Self> {
         Ok(Self {
             recogniser: Conformer::read(&files.recogniser)?,
+            acoustic_model: files.acoustic_model.as_deref().map(AcousticModel::read).transpose()?,
             lexicon: Lexicon::read(&files.dictionary)?,
             sha256: fsio::sha256_file(&files.recogniser)?,
             said: Mutex::default(),
@@ -91,6 +102,32 @@ impl PhoneAligner {
     }
 }
 
+/// Replaces the rough edges of the words that were found by the HMM's.
+fn refine(model: &AcousticModel, audio: &[f32], ways: &[Vec<Vec<Phone>>], placed: &[Option<Placed>], out: &mut [Option<AlignedWord>]) {
+    let found: Vec<usize> = (0..placed.len()).filter(|i| placed[*i].is_some()).collect();
+    let chain = found
+        .iter()
+        .filter_map(|&i| {
+            let p = placed[i].as_ref()?;
+            Some(Link {
+                phones: ways[i].get(p.way).cloned().unwrap_or_default(),
+                from: (p.first * FRAME_SAMPLES).saturating_sub(SLACK),
+                to: p.last * FRAME_SAMPLES + SLACK,
+                core: (p.first * FRAME_SAMPLES + PEAK_SLACK, (p.last * FRAME_SAMPLES).saturating_sub(PEAK_SLACK)),
+            })
+        })
+        .collect();
+    let Some(edges) = find_edges(model, audio, &chain) else {
+        tracing::debug!("no path for the phone HMM; the recogniser's rough times stay");
+        return;
+    };
+    for (i, (start, end)) in found.into_iter().zip(edges) {
+        if let Some(w) = &mut out[i] {
+            (w.start, w.end) = (start, end);
+        }
+    }
+}
+
 /// The quietest whole frame between two samples.
 fn quiet_cut(audio: &[f32], from: usize, to: usize) -> usize {
     let energy = |f: usize| audio[(f.saturating_sub(1)) * FRAME_SAMPLES..(f + 1) * FRAME_SAMPLES].iter().map(|s| s * s).sum::<f32>();
@@ -100,7 +137,11 @@ fn quiet_cut(audio: &[f32], from: usize, to: usize) -> usize {
 
 impl ForcedAligner for PhoneAligner {
     fn describe(&self) -> Aligner {
-        Aligner { name: "phone-ctc".into(), version: env!("CARGO_PKG_VERSION").into(), sha256: Some(self.sha256.clone()) }
+        Aligner {
+            name: if self.acoustic_model.is_some() { "phone-ctc-hmm".into() } else { "phone-ctc".into() },
+            version: env!("CARGO_PKG_VERSION").into(),
+            sha256: Some(self.sha256.clone()),
+        }
     }
 
     fn longest(&self) -> usize {
@@ -116,14 +157,8 @@ impl ForcedAligner for PhoneAligner {
         let placed = ctc::align(&emissions, &ways);
         let mut out: Vec<Option<AlignedWord>> =
             placed.iter().zip(&ways).map(|(p, ways)| p.as_ref().map(|p| peak_times(p, ways.is_empty()))).collect();
-        // A word's early start must not run into the one before.
-        for i in 1..out.len() {
-            let (head, tail) = out.split_at_mut(i);
-            if let (Some(Some(a)), Some(Some(b))) = (head.last_mut(), tail.first_mut())
-                && a.end > b.start
-            {
-                a.end = b.start.max(a.start);
-            }
+        if let Some(model) = &self.acoustic_model {
+            refine(model, audio, &ways, &placed, &mut out);
         }
         Ok(interpolate(&mut out, audio.len()))
     }

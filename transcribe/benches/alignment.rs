@@ -1,0 +1,142 @@
+//! How far word times lie from reference times: `cargo bench -p redline-transcribe --bench alignment -- FOLDER…`.
+//!
+//! Each folder holds NAME.wav (16 kHz, mono, 16 bits) and NAME.tsv (start, end, word; seconds; `nan`
+//! where the reference does not know), as `scripts/make_alignment_references.py` makes them.
+//! A folder may also hold NAME.METHOD.tsv, times by another program: they are scored beside ours.
+//! A file's first start and last end are left out of the scores only where the reference has none.
+
+use redline_transcribe::Result;
+use redline_transcribe::align::{AlignerFiles, PhoneAligner, TextSegment, align_text};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Start and end of a word, seconds.
+type Span = (f64, f64);
+
+fn read_words(path: &Path) -> std::io::Result<Vec<(Span, String)>> {
+    let text = std::fs::read_to_string(path)?;
+    let line = |l: &str| {
+        let mut f = l.split('\t');
+        Some(((f.next()?.parse().ok()?, f.next()?.parse().ok()?), f.next()?.to_owned()))
+    };
+    text.lines().map(|l| line(l).ok_or_else(|| std::io::Error::other(format!("{}: bad line: {l}", path.display())))).collect()
+}
+
+fn read_wav(path: &Path) -> std::io::Result<Vec<f32>> {
+    let bytes = std::fs::read(path)?;
+    Ok(bytes.get(44..).unwrap_or_default().chunks_exact(2).map(|b| f32::from(i16::from_le_bytes([b[0], b[1]])) / 32_768.0).collect())
+}
+
+/// Errors of one method on one set, milliseconds: ours minus the reference.
+#[derive(Default)]
+struct Errors {
+    starts: Vec<f64>,
+    ends: Vec<f64>,
+    words: usize,
+    missing: usize,
+}
+
+impl Errors {
+    fn add(&mut self, truth: &[(Span, String)], ours: &[Option<Span>]) {
+        for ((t, _), o) in truth.iter().zip(ours) {
+            self.words += 1;
+            let Some(o) = o else {
+                self.missing += 1;
+                continue;
+            };
+            if t.0.is_finite() {
+                self.starts.push((o.0 - t.0) * 1e3);
+            }
+            if t.1.is_finite() {
+                self.ends.push((o.1 - t.1) * 1e3);
+            }
+        }
+    }
+
+    fn print(&self, set: &str, method: &str) {
+        for (edge, errors) in [("start", &self.starts), ("end", &self.ends)] {
+            let mut abs: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
+            abs.sort_by(f64::total_cmp);
+            let mut signed = errors.clone();
+            signed.sort_by(f64::total_cmp);
+            let n = abs.len().max(1);
+            let within = |ms: f64| 100.0 * abs.iter().filter(|e| **e <= ms).count() as f64 / n as f64;
+            let middle = |v: &[f64]| v.get(v.len() / 2).copied().unwrap_or(f64::NAN);
+            println!(
+                "| {set} | {method} | {edge} | {} | {:.1} | {:.1} | {:+.1} | {:.0} | {:.0} | {:.0} | {:.0} |",
+                errors.len(),
+                abs.iter().sum::<f64>() / n as f64,
+                middle(&abs),
+                middle(&signed),
+                within(20.0),
+                within(50.0),
+                within(100.0),
+                within(200.0)
+            );
+        }
+        if self.missing > 0 {
+            println!("{set}, {method}: {} of {} words without a time", self.missing, self.words);
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folders: Vec<PathBuf> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).map(PathBuf::from).collect();
+    if folders.is_empty() {
+        eprintln!("nothing to measure: name folders made by scripts/make_alignment_references.py");
+        return Ok(());
+    }
+    let aligner = PhoneAligner::load(&AlignerFiles::cached()?)?;
+    let mut all: BTreeMap<(String, String, String), Errors> = BTreeMap::new();
+    let (mut took, mut audio_s) = (Duration::ZERO, 0.0);
+    for folder in &folders {
+        let set = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut wavs: Vec<PathBuf> =
+            std::fs::read_dir(folder)?.filter_map(|e| Some(e.ok()?.path())).filter(|p| p.extension().is_some_and(|x| x == "wav")).collect();
+        wavs.sort();
+        for wav in wavs {
+            let truth = read_words(&wav.with_extension("tsv"))?;
+            let audio = read_wav(&wav)?;
+            let text: Vec<&str> = truth.iter().map(|(_, w)| w.as_str()).collect();
+            let began = Instant::now();
+            let ours = align_text(&aligner, &audio, &[TextSegment { text: text.join(" "), span: None }])?;
+            took += began.elapsed();
+            audio_s += audio.len() as f64 / 16e3;
+            let spans: Vec<Option<Span>> =
+                ours.segments.iter().flatten().map(|w| (w.score > 0.0).then_some((w.start as f64 / 16e3, w.end as f64 / 16e3))).collect();
+            let name = wav.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let voice = name.split('-').next().unwrap_or_default().to_owned();
+            if std::env::var_os("WORST").is_some() {
+                for ((t, w), o) in truth.iter().zip(&spans) {
+                    let Some(o) = o else {
+                        println!("{name} {w} missing");
+                        continue;
+                    };
+                    let (a, b) = ((o.0 - t.0) * 1e3, (o.1 - t.1) * 1e3);
+                    if a.abs() > 50.0 || b.abs() > 60.0 {
+                        println!("{set}/{name} {w}: {a:+.0} {b:+.0}");
+                    }
+                }
+            }
+            all.entry((set.clone(), voice.clone(), "redline".into())).or_default().add(&truth, &spans);
+            for other in std::fs::read_dir(folder)?.filter_map(|e| Some(e.ok()?.path())) {
+                let file = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let Some(method) = file.strip_prefix(&format!("{name}.")).and_then(|f| f.strip_suffix(".tsv")) else { continue };
+                let times: Vec<Option<Span>> = read_words(&other)?.into_iter().map(|(s, _)| s.0.is_finite().then_some(s)).collect();
+                all.entry((set.clone(), voice.clone(), method.into())).or_default().add(&truth, &times);
+            }
+        }
+    }
+    println!("| set | method | edge | n | mean ms | median ms | bias ms | < 20 | < 50 | < 100 | < 200 % |");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    for ((set, voice, method), errors) in &all {
+        errors.print(&format!("{set}, {voice}"), method);
+    }
+    let seconds = took.as_secs_f64();
+    println!(
+        "\n{audio_s:.0} s of audio aligned in {seconds:.2} s on one thread: {:.2} % of its length",
+        100.0 * seconds / audio_s.max(1e-9)
+    );
+    Ok(())
+}
