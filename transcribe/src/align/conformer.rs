@@ -301,3 +301,59 @@ impl Block {
         add(x, b, 1.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::align::AlignerFiles;
+    use crate::align::phones::BLANK;
+
+    /// A voice-like sweep of 1.2 s: 29 harmonics under two moving formants.
+    fn clip() -> Vec<f32> {
+        use std::f64::consts::TAU;
+        let mut phase = 0.0;
+        (0..19_200)
+            .map(|i| {
+                let t = f64::from(i) / 16_000.0;
+                phase += TAU * (110.0 + 20.0 * (TAU * 1.3 * t).sin()) / 16_000.0;
+                let f1 = 300.0 + 500.0 * (0.5 + 0.5 * (TAU * 2.1 * t).sin());
+                let f2 = 1200.0 + 800.0 * (TAU * 1.7 * t).sin();
+                let voice: f64 = (1..30)
+                    .map(|k| {
+                        let f = f64::from(k) * 110.0;
+                        let a = (-((f - f1) / 150.0).powi(2)).exp() + 0.6 * (-((f - f2) / 250.0).powi(2)).exp();
+                        a * (f64::from(k) * phase).sin()
+                    })
+                    .sum();
+                (voice * 0.15 * (TAU * 3.0 * t).sin().clamp(0.0, 1.0)) as f32
+            })
+            .collect()
+    }
+
+    /// The reference was made by the recogniser's own Python package (hama 1.7.0) from the same clip.
+    #[test]
+    fn the_forward_pass_agrees_with_the_original() {
+        let reference: serde_json::Value = serde_json::from_str(include_str!("recogniser_reference.json")).unwrap();
+        let numbers = |key: &str| reference[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect::<Vec<_>>();
+        let model = Conformer::read(&AlignerFiles::cached().unwrap().recogniser).unwrap();
+        let out = model.run(&clip()).unwrap();
+        let best = numbers("best");
+        assert_eq!(out.frames, best.len());
+        for (f, best) in best.iter().enumerate() {
+            let row = out.row(f);
+            let ours = (0..TOKENS).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap();
+            assert_eq!(ours as f64, *best, "frame {f}");
+            for (key, token) in [("blank", BLANK), ("token_84", 84)] {
+                let (ours, theirs) = (f64::from(row[token]), numbers(key)[f]);
+                assert!((ours - theirs).abs() < 0.05, "frame {f}, {key}: {ours} and {theirs}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_piece_that_is_too_long_is_refused_and_a_short_one_is_not() {
+        let model = Conformer::read(&AlignerFiles::cached().unwrap().recogniser).unwrap();
+        assert!(model.run(&vec![0.0; MAX_SAMPLES + 1]).is_err());
+        assert_eq!(model.run(&[]).unwrap().frames, 1);
+    }
+}
