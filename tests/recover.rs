@@ -151,10 +151,8 @@ fn a_microphone_that_vanishes_leaves_a_marked_gap_and_the_rest_goes_on() {
     let mut rec = Recorder::start(&desk, &root, &[]);
     std::thread::sleep(Duration::from_millis(1_500));
     let lost_at = now_ns();
-    // The server's end, not only the module's: the client sees its connection break.
-    desk.output("pactl", &["exit"]).ok();
-    let server = desk.output("pactl", &["info"]);
-    assert!(server.is_err(), "the sound server is still there");
+    // SAFETY: a signal to the desktop's own sound server.
+    assert_eq!(unsafe { libc::kill(sound_server(&desk), libc::SIGKILL) }, 0);
     rec.wait_line("the microphone is gone");
     std::thread::sleep(Duration::from_millis(1_500));
     let (id, session) = (rec.id.clone(), rec.dir());
@@ -169,7 +167,7 @@ fn a_microphone_that_vanishes_leaves_a_marked_gap_and_the_rest_goes_on() {
     assert!((gaps[0].until_ns.unwrap() - m.session.duration_ns).abs() < 100_000_000);
     let (video, audio, end) = ends(&m);
     assert!(end - video < 200_000_000, "the video goes to the end");
-    assert!((audio - gaps[0].t_ns).abs() < 200_000_000, "the audio ends where the gap begins");
+    assert!((audio - gaps[0].t_ns).abs() < 100_000_000, "the audio ends at {audio}, the gap begins at {}", gaps[0].t_ns);
 }
 
 #[test]
@@ -223,7 +221,7 @@ fn a_resized_screen_is_marked_and_mapped() {
     hand.move_to(10, 10);
     let mut rec = Recorder::start(&desk, &root, &["--no-mic"]);
     std::thread::sleep(Duration::from_millis(700));
-    desk.output("xrandr", &["-s", "800x600"]).unwrap();
+    hand.resize_screen(800, 600);
     rec.wait_line("changed its size");
     hand.move_to(400, 300);
     hand.click(1);

@@ -11,6 +11,7 @@ use cpal::{FromSample, Sample, SampleFormat, SizedSample};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use redline_media::WavWriter;
 use redline_schemas::{AudioTime, SessionDir, jsonl};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -18,6 +19,9 @@ use std::time::{Duration, Instant};
 
 /// A microphone that sends nothing for so long is gone.
 const SILENT: Duration = Duration::from_millis(1_000);
+/// Capture lies at most about so long before its callback: samples whose callbacks come earlier after the
+/// session's start were captured before it.
+const LATENCY_NS: i64 = 50_000_000;
 /// How often a lost microphone is looked for.
 const RETRY: Duration = Duration::from_millis(1_000);
 /// How long opening may take before the first samples come.
@@ -133,13 +137,43 @@ pub(crate) struct Audio {
 pub(crate) fn open(which: &Microphone) -> Result<Opened> {
     let (send, receive) = unbounded();
     let stream = StreamThread::open(which, None, send.clone())?;
-    match receive.recv_timeout(OPENING) {
-        Ok(Message::Chunk(_)) => {}
-        Ok(Message::Lost(why)) => return Err(no_microphone(format!("{}: {why}", stream.name))),
-        Err(_) => return Err(no_microphone(format!("{}: it sent nothing in {} s", stream.name, OPENING.as_secs()))),
-    }
+    settle(&stream, &receive)?;
     Ok(Opened { name: stream.name.clone(), rate: stream.rate, which: which.clone(), stream, receive, send })
 }
+
+/// Waits until the device's own times have settled: while a stream starts they are wrong by up to hundreds of
+/// milliseconds, and a short recording would have no others to go by.
+fn settle(stream: &StreamThread, receive: &Receiver<Message>) -> Result<()> {
+    let begun = Instant::now();
+    let mut samples = 0_u64;
+    // For each callback of the last stretch, how far the device's word lies from the nominal line.
+    let mut offsets = VecDeque::new();
+    loop {
+        match receive.recv_timeout(OPENING) {
+            Ok(Message::Chunk(c)) => {
+                let line_ns = (samples as f64 * 1e9 / f64::from(stream.rate)) as i64;
+                samples += c.samples.len() as u64;
+                offsets.push_back(c.captured_ns - line_ns);
+                while offsets.len() > STEADY_CALLBACKS {
+                    offsets.pop_front();
+                }
+                let spread = offsets.iter().max().zip(offsets.iter().min()).map_or(0, |(a, b)| a - b);
+                if (offsets.len() == STEADY_CALLBACKS && spread < STEADY_NS) || begun.elapsed() > SETTLING {
+                    return Ok(());
+                }
+            }
+            Ok(Message::Lost(why)) => return Err(no_microphone(format!("{}: {why}", stream.name))),
+            Err(_) => return Err(no_microphone(format!("{}: it sent nothing in {} s", stream.name, OPENING.as_secs()))),
+        }
+    }
+}
+
+/// So many callbacks in a row …
+const STEADY_CALLBACKS: usize = 30;
+/// … whose times agree so well mean that the device has settled;
+const STEADY_NS: i64 = 3_000_000;
+/// it is not waited for longer than this.
+const SETTLING: Duration = Duration::from_millis(2_500);
 
 impl Opened {
     /// Starts writing.
@@ -181,7 +215,7 @@ impl Writer<'_> {
             match receive.recv_timeout(POLL) {
                 Ok(Message::Chunk(c)) => {
                     heard = Instant::now();
-                    match self.write(c) {
+                    match self.write(&c) {
                         Ok(Some(end)) => last_end_ns = end,
                         Ok(None) => {}
                         Err(e) => {
@@ -242,19 +276,24 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a chunk's part inside the session; session time of its end.
-    fn write(&mut self, c: Chunk) -> Result<Option<i64>> {
+    /// Writes a chunk's part inside the session; session time of its callback.
+    fn write(&mut self, c: &Chunk) -> Result<Option<i64>> {
         let step = 1e9 / f64::from(self.rate);
-        let mut t_ns = self.shared.clock.at(c.captured_ns);
+        let callback_ns = self.shared.clock.at(c.callback_ns);
+        // Where the session begins and ends is judged by when callbacks ran: what the device says is wrong by
+        // hundreds of milliseconds while a stream starts.
+        let mut begin_ns = callback_ns - (c.samples.len() as f64 * step) as i64;
         let mut samples = &c.samples[..];
-        if t_ns < 0 {
-            let skip = ((-t_ns) as f64 / step).ceil() as usize;
+        let mut skipped_ns = 0;
+        if begin_ns < LATENCY_NS {
+            let skip = ((LATENCY_NS - begin_ns) as f64 / step).ceil() as usize;
             samples = samples.get(skip..).unwrap_or_default();
-            t_ns += (skip as f64 * step) as i64;
+            skipped_ns = (skip as f64 * step) as i64;
+            begin_ns += skipped_ns;
         }
         let end_ns = self.shared.end_ns.load(Ordering::Acquire);
         if end_ns != i64::MAX {
-            let keep = ((end_ns - t_ns).max(0) as f64 / step) as usize;
+            let keep = ((end_ns - begin_ns).max(0) as f64 / step) as usize;
             samples = &samples[..samples.len().min(keep)];
         }
         if samples.is_empty() {
@@ -262,15 +301,15 @@ impl Writer<'_> {
         }
         if let Some(g) = self.gap.take() {
             self.shared.say("the microphone is back".into());
-            g.end(&self.shared.marks, t_ns)?;
+            g.end(&self.shared.marks, begin_ns)?;
         }
-        let time =
-            AudioTime { t_ns, callback_ns: self.shared.clock.at(c.callback_ns), sample: self.wav.samples(), samples: samples.len() as u32 };
+        let t_ns = self.shared.clock.at(c.captured_ns) + skipped_ns;
+        let time = AudioTime { t_ns, callback_ns, sample: self.wav.samples(), samples: samples.len() as u32 };
         self.wav.write(samples)?;
         self.times.write(&time)?;
         let peak = samples.iter().map(|s| s.unsigned_abs()).max().unwrap_or(0);
         self.shared.level.store((f32::from(peak) / 32768.0).to_bits(), Ordering::Relaxed);
-        Ok(Some(t_ns + (samples.len() as f64 * step) as i64))
+        Ok(Some(callback_ns))
     }
 }
 

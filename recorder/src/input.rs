@@ -67,7 +67,7 @@ pub(crate) fn prepare() -> Result<()> {
 fn pointer() -> Result<(f64, f64)> {
     use x11rb::connection::Connection;
     use x11rb::protocol::xproto::ConnectionExt as _;
-    let (conn, screen) = x11rb::connect(None).map_err(no_screen)?;
+    let (conn, screen) = crate::screen::connect()?;
     let root = conn.setup().roots.get(screen).ok_or_else(|| no_screen("the display has no screen"))?.root;
     let p = conn.query_pointer(root).map_err(no_screen)?.reply().map_err(no_screen)?;
     Ok((p.root_x.into(), p.root_y.into()))

@@ -29,10 +29,11 @@ impl SessionManifest {
 
     /// Writes it into its folder.
     pub fn save(&self, dir: &SessionDir) -> Result<()> {
-        Ok(match self {
+        match self {
             Self::Request(m) => fsio::write_json(&dir.request_json(), m)?,
             Self::Edit(m) => fsio::write_json(&dir.edit_json(), m)?,
-        })
+        }
+        Ok(())
     }
 
     /// The recording.

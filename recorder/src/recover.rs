@@ -161,7 +161,7 @@ fn times(dir: &SessionDir) -> Result<Vec<VideoTime>> {
 /// The video's rate from the times of its pictures, for a folder whose lock is gone.
 fn rate_of(times: &[VideoTime]) -> u32 {
     let mut placed = times.iter().filter_map(|t| Some((t.slot?, t.t_ns)));
-    let ends = placed.next().and_then(|first| Some((first, placed.last()?)));
+    let ends = placed.next().and_then(|first| Some((first, placed.next_back()?)));
     match ends {
         Some(((s0, t0), (s1, t1))) if t1 > t0 => ((s1 - s0) as f64 / ((t1 - t0) as f64 / 1e9)).round().clamp(1.0, 120.0) as u32,
         _ => crate::RecordOptions::DEFAULT_FPS,

@@ -177,6 +177,78 @@ impl Hand {
         min + i as u8
     }
 
+    /// Gives the screen another size, as a person does in the display settings.
+    pub fn resize_screen(&self, width: u16, height: u16) {
+        use x11rb::protocol::randr::{ConnectionExt as _, ModeInfo, Rotation};
+        let c = &self.conn;
+        let r = c.randr_get_screen_resources(self.root).unwrap().reply().unwrap();
+        let (crtc, output) = (r.crtcs[0], r.outputs[0]);
+        let name = format!("{width}x{height}-test");
+        let mode = ModeInfo {
+            width,
+            height,
+            dot_clock: 60 * u32::from(width) * u32::from(height),
+            htotal: width,
+            vtotal: height,
+            name_len: name.len() as u16,
+            ..ModeInfo::default()
+        };
+        let mode = c.randr_create_mode(self.root, mode, name.as_bytes()).unwrap().reply().unwrap().mode;
+        c.randr_add_output_mode(output, mode).unwrap().check().unwrap();
+        let set = |mode: u32, outputs: &[u32]| {
+            c.randr_set_crtc_config(crtc, 0, r.config_timestamp, 0, 0, mode, Rotation::ROTATE0, outputs).unwrap().reply().unwrap();
+        };
+        // A screen cannot get smaller than what it shows.
+        set(0, &[]);
+        c.randr_set_screen_size(self.root, width, height, 200, 150).unwrap().check().unwrap();
+        set(mode, &[output]);
+        self.sync();
+    }
+
+    /// Where a window's content is on the screen.
+    pub fn place_of(&self, window: u32) -> (i32, i32) {
+        let p = self.conn.translate_coordinates(window, self.root, 0, 0).unwrap().reply().unwrap();
+        (p.dst_x.into(), p.dst_y.into())
+    }
+
+    /// Divides the screen into monitors side by side, each as wide as the screen over their number.
+    pub fn divide_screen(&self, names: &[&str]) {
+        use x11rb::protocol::randr::{ConnectionExt as _, MonitorInfo};
+        let g = self.conn.get_geometry(self.root).unwrap().reply().unwrap();
+        let r = self.conn.randr_get_screen_resources(self.root).unwrap().reply().unwrap();
+        let width = g.width / names.len() as u16;
+        for (i, n) in names.iter().enumerate() {
+            let name = self.conn.intern_atom(false, n.as_bytes()).unwrap().reply().unwrap().atom;
+            let m = MonitorInfo {
+                name,
+                primary: i == 0,
+                automatic: false,
+                x: (width * i as u16) as i16,
+                y: 0,
+                width,
+                height: g.height,
+                width_in_millimeters: 100,
+                height_in_millimeters: 100,
+                outputs: if i == 0 { r.outputs.clone() } else { Vec::new() },
+            };
+            self.conn.randr_set_monitor(self.root, m).unwrap().check().unwrap();
+        }
+    }
+
+    /// Sends pointer moves one after the other at a rate; how many.
+    pub fn moves_at(&self, per_second: u64, seconds: f64) -> u64 {
+        let begun = Instant::now();
+        let n = (per_second as f64 * seconds) as u64;
+        for i in 0..n {
+            let due = Duration::from_nanos(i * 1_000_000_000 / per_second);
+            std::thread::sleep(due.saturating_sub(begun.elapsed()));
+            // No two in a row at the same place: the server reports no move then.
+            self.move_to(1 + (i % 600) as i16, 1 + (i / 600 % 400) as i16);
+        }
+        self.sync();
+        n
+    }
+
     /// Returns when the server has taken in everything sent so far.
     pub fn sync(&self) {
         let p = self.conn.query_pointer(self.root).unwrap().reply().unwrap();
@@ -243,4 +315,17 @@ pub fn amplitude(samples: &[f32], hz: f64) -> f64 {
         im += f64::from(*s) * (w * i as f64).sin();
     }
     2.0 * (re * re + im * im).sqrt() / samples.len().max(1) as f64
+}
+
+/// The process at the other end of the desktop's sound socket.
+pub fn sound_server(desk: &VirtualDesktop) -> i32 {
+    use std::os::fd::AsRawFd as _;
+    let socket = desk.env().iter().find(|(k, _)| k == "PULSE_SERVER").unwrap().1.trim_start_matches("unix:").to_owned();
+    let s = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    let mut c = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the call fills at most `len` bytes of `c`.
+    let r = unsafe { libc::getsockopt(s.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut c).cast(), &mut len) };
+    assert_eq!(r, 0);
+    c.pid
 }

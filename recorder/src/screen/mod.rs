@@ -5,6 +5,7 @@ mod x11;
 mod x11_shm;
 mod xcap;
 
+pub(crate) use x11::connect;
 pub use x11::monitors;
 
 use crate::options::{CaptureBackend, RecordOptions, Source};

@@ -11,10 +11,20 @@ use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, MapState, Window};
 use x11rb::rust_connection::RustConnection;
 
 pub(crate) fn connect() -> Result<(RustConnection, usize)> {
+    let display = std::env::var("DISPLAY").unwrap_or_default();
+    if !sane(&display) {
+        return Err(no_screen(format!("“{display}” in DISPLAY names no display")));
+    }
     x11rb::connect(None).map_err(|e| {
-        let display = std::env::var("DISPLAY").unwrap_or_default();
         no_screen(if display.is_empty() { "no X11 display (DISPLAY is not set)".into() } else { format!("display “{display}”: {e}") })
     })
+}
+
+/// Displays have a TCP port of 6000 and their number; a number beyond that overflows in the library.
+fn sane(display: &str) -> bool {
+    let number = display.rsplit(':').next().unwrap_or_default();
+    let number: String = number.chars().take_while(char::is_ascii_digit).collect();
+    number.is_empty() || number.parse::<u16>().is_ok_and(|n| n <= u16::MAX - 6000)
 }
 
 /// Screen pixels as the whole root window.
@@ -168,6 +178,12 @@ fn find_window(conn: &RustConnection, root: Window, wanted: &str) -> Result<Targ
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn absurd_display_numbers_are_refused() {
+        assert!(sane(":0") && sane("host:10.0") && sane("") && sane(":59535"));
+        assert!(!sane(":65000") && !sane(":99999999999"));
+    }
 
     #[test]
     fn scaling_comes_from_the_resources() {
