@@ -65,8 +65,7 @@ fn main() -> ExitCode {
     }
     println!("| stream | median gone, ms | 95 %, ms | most, ms | allowed, ms |\n|---|---|---|---|---|");
     let mut good = true;
-    for (name, l, allowed) in [("video", &mut lost[0], STREAM_MS), ("audio", &mut lost[1], STREAM_MS), ("events", &mut lost[2], EVENTS_MS)]
-    {
+    for ((name, allowed), l) in [("video", STREAM_MS), ("audio", STREAM_MS), ("events", EVENTS_MS)].into_iter().zip(&mut lost) {
         let Some(most) = l.iter().copied().reduce(f64::max) else { continue };
         l.sort_by(f64::total_cmp);
         println!("| {name} | {:.0} | {:.0} | {most:.0} | {allowed:.0} |", l[l.len() / 2], l[l.len() * 95 / 100]);
