@@ -58,7 +58,14 @@ fn draw_with_font(path: &Path, report: &Report) -> anyhow::Result<()> {
             _ => TriangleMarker::new((x + 8, y), 5, colour.filled()).into_dyn(),
         });
     }
-    chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).label_font(("sans-serif", 16)).draw()?;
+    let corner = SeriesLabelPosition::LowerLeft;
+    chart
+        .configure_series_labels()
+        .position(corner)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK)
+        .label_font(("sans-serif", 16))
+        .draw()?;
     root.present()?;
     Ok(())
 }

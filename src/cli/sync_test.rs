@@ -48,12 +48,14 @@ fn ppm(s: &str) -> Result<f64, String> {
 const PERIOD_NS: i64 = 1_000_000_000;
 /// A picture at 30 fps.
 const FRAME_NS: f64 = 1e9 / 30.0;
+/// What happens so near to the recording's start or end is not looked at.
+const EDGE_NS: i64 = 500_000_000;
 /// Streams settle for so long before the first flash.
 const SETTLE_NS: i64 = 2_500_000_000;
 
 /// What is written to `sync-test.json`.
 #[derive(serde::Serialize)]
-struct Result_<'a> {
+struct Outcome<'a> {
     tool: Tool,
     skew_ppm: Option<f64>,
     fitted_ppm: Option<f64>,
@@ -70,15 +72,16 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let corpus = new_corpus(&args.out)?;
     let (truth, dir, session) = record(&args, &corpus)?;
     eprintln!("looking for the flashes, clicks and presses in the recording");
-    let (middles, truth) = truth;
-    let report = Report::new(
-        &truth,
-        &detect::flashes(&dir, &session, &middles).map_err(coded)?,
-        &detect::clicks(&dir, &session).map_err(coded)?,
-        &detect::presses(&dir).map_err(coded)?,
-    );
+    let (middles, mut truth) = truth;
+    // A click may be cut by the recording's start or end.
+    let inside = |t: i64| t > EDGE_NS && t < session.duration_ns - EDGE_NS;
+    let mut clicks = detect::clicks(&dir, &session).map_err(coded)?;
+    clicks.retain(|t| inside(*t));
+    truth.clicks.retain(|c| inside(c.t_ns));
+    let report =
+        Report::new(&truth, &detect::flashes(&dir, &session, &middles).map_err(coded)?, &clicks, &detect::presses(&dir).map_err(coded)?);
     let video = session.streams.video.as_ref();
-    let result = Result_ {
+    let result = Outcome {
         tool: Tool::redline(),
         skew_ppm: args.skew_ppm,
         fitted_ppm: session.streams.audio.as_ref().and_then(|a| a.clock.pieces.first()).map(|p| p.ppm),
@@ -210,9 +213,6 @@ fn record(args: &Args, corpus: &Corpus) -> anyhow::Result<(Done, redline_schemas
     truth.clicks = clicks.stop(&clock).map_err(coded)?;
     let finished = recording.stop().map_err(coded)?;
     let session = finished.manifest.session().clone();
-    // Only what happened wholly inside the recording can be found.
-    let (first, last) = (500_000_000, session.duration_ns - 500_000_000);
-    truth.clicks.retain(|c| c.t_ns > first && c.t_ns < last);
     let middles = (0..STRIPS).map(|i| patch.strip_middle(i)).collect();
     Ok(((middles, truth), dir, session))
 }
