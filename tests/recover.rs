@@ -60,6 +60,7 @@ fn a_killed_recorder_loses_less_than_a_second() {
         assert_eq!(manifest(&root, &id).status, Status::Recording);
 
         let mended = recover(&desk, &root);
+        assert_eq!(mended.as_array().unwrap().len(), 1, "round {round}: {mended}");
         assert_eq!(mended[0]["id"], id.as_str(), "round {round}: {mended}");
         let m = manifest(&root, &id);
         assert_eq!(m.status, Status::Recovered);
@@ -67,7 +68,8 @@ fn a_killed_recorder_loses_less_than_a_second() {
         let (video, audio, alive) = ends(&m);
         assert!(killed_ns - video < 1_000_000_000, "round {round}: {} ms of video are gone", (killed_ns - video) / 1_000_000);
         assert!(killed_ns - audio < 1_000_000_000, "round {round}: {} ms of audio are gone", (killed_ns - audio) / 1_000_000);
-        assert!(killed_ns - alive < 1_000_000_000 && alive <= killed_ns, "round {round}");
+        let early = killed_ns - alive;
+        assert!((-50_000_000..1_000_000_000).contains(&early), "round {round}: last sign of life {early} ns before its death");
         let (events, torn) = jsonl::read_all::<InputEvent>(&session.input()).unwrap();
         assert_eq!(torn, None);
         let last = events.last().unwrap().t_ns;

@@ -12,8 +12,9 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use redline_media::WavWriter;
 use redline_schemas::{AudioTime, SessionDir, jsonl};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::os::fd::AsRawFd as _;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -40,37 +41,62 @@ pub struct MicrophoneInfo {
     pub name: String,
     /// Whether it is the default one.
     pub default: bool,
-    /// Native rate, Hz; absent when it could not be asked.
-    pub sample_rate: Option<u32>,
-    /// Channels; absent when it could not be asked.
-    pub channels: Option<u16>,
+    /// Native rate, Hz.
+    pub sample_rate: u32,
+    /// Channels.
+    pub channels: u16,
 }
 
 fn name_of(d: &cpal::Device) -> String {
     d.description().map(|d| d.name().to_owned()).unwrap_or_else(|_| d.to_string())
 }
 
-/// The microphones that the system offers.
+/// The microphones that can be opened.
 #[must_use]
 pub fn microphones() -> Vec<MicrophoneInfo> {
-    let host = cpal::default_host();
-    let default = host.default_input_device().map(|d| name_of(&d));
-    let mut found: Vec<MicrophoneInfo> = Vec::new();
-    for d in host.input_devices().into_iter().flatten() {
-        let name = name_of(&d);
-        if found.iter().any(|f| f.name == name) {
-            continue;
+    quietly(|| {
+        let host = cpal::default_host();
+        let default = host.default_input_device().map(|d| name_of(&d));
+        let mut found: Vec<MicrophoneInfo> = Vec::new();
+        for d in host.input_devices().into_iter().flatten() {
+            let name = name_of(&d);
+            // ALSA also lists plug-ins that have nothing behind them.
+            let Ok(config) = d.default_input_config() else { continue };
+            if found.iter().any(|f| f.name == name) || name.starts_with("Discard all samples") {
+                continue;
+            }
+            found.push(MicrophoneInfo {
+                default: default.as_deref() == Some(&name),
+                name,
+                sample_rate: config.sample_rate(),
+                channels: config.channels(),
+            });
         }
-        let config = d.default_input_config().ok();
-        found.push(MicrophoneInfo {
-            default: default.as_deref() == Some(&name),
-            name,
-            sample_rate: config.as_ref().map(cpal::SupportedStreamConfig::sample_rate),
-            channels: config.as_ref().map(cpal::SupportedStreamConfig::channels),
-        });
+        found.sort_by_key(|m| !m.default);
+        found
+    })
+}
+
+/// Runs `f` with standard error closed to the C libraries under cpal, which print to it whatever they look for in vain.
+/// What really fails comes back as an error.
+fn quietly<T>(f: impl FnOnce() -> T) -> T {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") else { return f() };
+    // SAFETY: `kept` is a descriptor of our own, or -1, which is checked; 2 stays open throughout.
+    let kept = unsafe { libc::dup(2) };
+    if kept < 0 {
+        return f();
     }
-    found.sort_by_key(|m| !m.default);
-    found
+    // SAFETY: as above.
+    unsafe { libc::dup2(null.as_raw_fd(), 2) };
+    let r = f();
+    // SAFETY: as above; `kept` is closed once.
+    unsafe {
+        libc::dup2(kept, 2);
+        libc::close(kept);
+    }
+    r
 }
 
 /// Checks that the microphone exists and can be opened, without recording.
@@ -78,13 +104,16 @@ pub fn probe(which: &Microphone) -> Result<Option<MicrophoneInfo>> {
     if *which == Microphone::Off {
         return Ok(None);
     }
-    let device = find(which)?;
-    let config = device.default_input_config().map_err(no_microphone)?;
+    let (device, config) = quietly(|| {
+        let device = find(which)?;
+        let config = device.default_input_config().map_err(no_microphone)?;
+        Ok::<_, Error>((device, config))
+    })?;
     let info = MicrophoneInfo {
         name: name_of(&device),
         default: *which == Microphone::Default,
-        sample_rate: Some(config.sample_rate()),
-        channels: Some(config.channels()),
+        sample_rate: config.sample_rate(),
+        channels: config.channels(),
     };
     Ok(Some(info))
 }
@@ -327,7 +356,7 @@ impl StreamThread {
         let (close, closed) = bounded::<()>(1);
         let (ready, opened) = bounded(1);
         let which = which.clone();
-        let thread = spawn("microphone", move || match build(&which, rate, send) {
+        let thread = spawn("microphone", move || match quietly(|| build(&which, rate, send)) {
             Ok((stream, name, rate)) => {
                 let _ = ready.send(Ok((name, rate)));
                 // Until the other side lets go.

@@ -157,7 +157,7 @@ fn input() -> Finding {
 
 fn microphone() -> Finding {
     match audio::probe(&Microphone::Default) {
-        Ok(Some(m)) => good("microphone", format!("{}, {} Hz", m.name, m.sample_rate.unwrap_or(0))),
+        Ok(Some(m)) => good("microphone", format!("{}, {} Hz", m.name, m.sample_rate)),
         Ok(None) => good("microphone", "none wanted".into()),
         Err(e) => Finding {
             what: "microphone",

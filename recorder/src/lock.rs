@@ -93,6 +93,12 @@ impl Drop for Lock {
     }
 }
 
+/// Whether somebody holds the lock now; does not make the file.
+#[must_use]
+pub fn held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|f| matches!(f.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
 /// What a lock file says, whoever holds it.
 #[must_use]
 pub fn read(path: &Path) -> Option<LockInfo> {
@@ -114,6 +120,7 @@ mod tests {
         first.write(&info).unwrap();
         first.write(&LockInfo { alive_ns: 5, ..info.clone() }).unwrap();
         assert!(matches!(Lock::take(&p), Err(Error::Busy { pid: 17, .. })));
+        assert!(held(&p) && !held(&dir.path().join("other")));
         assert_eq!(read(&p).unwrap(), LockInfo { alive_ns: 5, ..info });
         drop(first.remove());
         assert!(!p.exists());

@@ -63,10 +63,8 @@ pub fn unfinished(corpus: &Corpus) -> Result<Vec<SessionDir>> {
         if m.status() != Status::Recording {
             continue;
         }
-        match Lock::take(&dir.lock()) {
-            Ok(_) => found.push(dir),
-            Err(Error::Busy { .. }) => {}
-            Err(e) => return Err(e),
+        if !lock::held(&dir.lock()) {
+            found.push(dir);
         }
     }
     Ok(found)
@@ -82,11 +80,21 @@ pub fn recover(dir: &SessionDir) -> Result<Option<Recovered>> {
     if manifest.status() != Status::Recording {
         return Ok(None);
     }
+    if !dir.video_raw().exists() && !dir.audio_raw().exists() && (dir.video().exists() || dir.audio().exists()) {
+        return Err(Error::Unrecoverable {
+            path: dir.path().into(),
+            reason: "its raw files are gone but its finished ones are there: set its status by hand once you have looked at them".into(),
+        });
+    }
+    let was_there = dir.lock().exists();
     let held = Lock::take(&dir.lock())?;
     let info = lock::read(&dir.lock()).unwrap_or_default();
-    let mended = mend(dir, &mut manifest, &info)?;
-    drop(held.remove());
-    Ok(Some(mended))
+    let mended = mend(dir, &mut manifest, &info);
+    // After a failure the next try needs what the dead recorder wrote into its lock.
+    if mended.is_ok() || !was_there {
+        drop(held.remove());
+    }
+    mended.map(Some)
 }
 
 fn mend(dir: &SessionDir, manifest: &mut SessionManifest, info: &LockInfo) -> Result<Recovered> {
@@ -97,8 +105,9 @@ fn mend(dir: &SessionDir, manifest: &mut SessionManifest, info: &LockInfo) -> Re
     let audio_end = match (&last_audio, dir.audio_raw().exists()) {
         (Some(t), true) => {
             let wav = WavReader::open(&dir.audio_raw())?;
-            let after = wav.samples() as f64 - t.sample as f64;
-            Some(t.t_ns + (after * 1e9 / f64::from(wav.rate())) as i64)
+            // When the callback ran, which is known better than when its samples were captured.
+            let after = wav.samples().saturating_sub(t.sample + u64::from(t.samples));
+            Some(t.callback_ns + (after as f64 * 1e9 / f64::from(wav.rate())) as i64)
         }
         _ => None,
     };

@@ -28,6 +28,9 @@ pub struct Args {
     /// Leave out findings that are only good to know
     #[arg(long, short)]
     quiet: bool,
+    /// Leave unfinished recordings as they are; otherwise those whose recorder died are finished first
+    #[arg(long)]
+    no_recover: bool,
     /// List the rules instead
     #[arg(long)]
     rules: bool,
@@ -38,6 +41,10 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         return rules(ctx);
     }
     let corpus = args.corpus.open()?;
+    #[cfg(feature = "recorder")]
+    if !args.no_recover {
+        super::recover::unfinished_first(&corpus);
+    }
     let names = match &args.names {
         Some(p) => {
             let bytes = fsio::read_limited(p, MAX_NAMES_BYTES)?;

@@ -50,3 +50,19 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     }
     first_error.map_or(Ok(()), |e| Err(coded(e)))
 }
+
+/// Finishes what dead recorders left, before something else reads the corpus. What cannot be mended stays for the
+/// reader to report.
+pub fn unfinished_first(corpus: &redline_schemas::Corpus) {
+    let dirs = match unfinished(corpus) {
+        Ok(d) => d,
+        Err(e) => return eprintln!("unfinished recordings were not looked for: {e}"),
+    };
+    for d in dirs {
+        match recover(&d) {
+            Ok(Some(r)) => eprintln!("{}: its recorder had died; mended: {}", d.path().display(), r.summary()),
+            Ok(None) => {}
+            Err(e) => eprintln!("{}: unfinished and not mended: {e}", d.path().display()),
+        }
+    }
+}
