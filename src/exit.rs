@@ -73,7 +73,7 @@ pub fn code_of(e: &anyhow::Error) -> Exit {
     #[cfg(any(feature = "recorder", feature = "dataset"))]
     let media = |e: &redline_media::Error| match e {
         redline_media::Error::Io { source, .. } if storage(source) => Exit::Storage,
-        redline_media::Error::Write { .. } => Exit::Failed,
+        redline_media::Error::Write { .. } | redline_media::Error::NoFont { .. } => Exit::Failed,
         _ => Exit::Input,
     };
     for c in e.chain() {

@@ -1,5 +1,9 @@
 use std::path::{Path, PathBuf};
 
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
 /// What can go wrong with a media file. Every variant names the file and says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -59,6 +63,15 @@ pub enum Error {
         path: PathBuf,
         /// What, and what to do.
         what: String,
+    },
+    /// No font was found.
+    #[error(
+        "no font to write with (looked for {}): install one (Debian: fonts-dejavu-core) or name a TrueType file with --font",
+        list(looked_at)
+    )]
+    NoFont {
+        /// Where one was looked for.
+        looked_at: Vec<PathBuf>,
     },
     /// Encoding or writing a media file failed for a reason that is not the disk's.
     #[error("{}: {action}: {reason}", path.display())]

@@ -11,6 +11,7 @@
 //! back as [`Error`], which names the file and says what to do.
 
 mod audio_encode;
+mod contact_sheet;
 mod decode;
 mod encode;
 mod error;
@@ -23,8 +24,10 @@ mod rgb;
 mod scale;
 mod tags;
 mod transcode;
+mod typeface;
 mod wav;
 
+pub use contact_sheet::{SheetContent, SheetLayout, contact_sheet};
 pub use decode::{AudioBlock, AudioBlocks, Verified, VideoFrame, VideoFrames, frames_at, verify_decodable};
 pub use encode::{EncodeSettings, ScreenEncoder, has_encoder};
 pub use error::{Error, Result};
@@ -36,4 +39,7 @@ pub use remux::remux;
 pub use scale::{PixelOrder, Scaler, YuvPicture};
 pub use tags::tags;
 pub use transcode::{ExtractedAudio, Regridded, audio_to_wav, regrid};
+pub use typeface::Typeface;
 pub use wav::{WavReader, WavWriter};
+
+pub use image::ImageFormat;
