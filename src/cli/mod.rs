@@ -46,6 +46,8 @@ mod sync_test;
 mod transcribe;
 #[cfg(feature = "dataset")]
 mod verify;
+#[cfg(feature = "view")]
+mod view;
 
 use clap::{Parser, Subcommand};
 use redline_schemas::Corpus;
@@ -128,6 +130,9 @@ enum Verb {
     /// Ask a corpus or a release in SQL.
     #[cfg(feature = "query")]
     Query(query::Args),
+    /// Serve a session’s replay page: video, words and events, moving together.
+    #[cfg(feature = "view")]
+    View(view::Args),
     /// Draw a request’s video frames with the words under them.
     #[cfg(feature = "recorder")]
     ContactSheet(contact_sheet::Args),
@@ -208,6 +213,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Stats(a) => stats::run(&ctx, a),
         #[cfg(feature = "query")]
         Verb::Query(a) => query::run(&ctx, a),
+        #[cfg(feature = "view")]
+        Verb::View(a) => view::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::ContactSheet(a) => contact_sheet::run(&ctx, a),
         #[cfg(feature = "recorder")]

@@ -1,0 +1,174 @@
+//! The replay page, in headless Chromium.
+
+mod webdriver;
+
+use redline_schemas::{Corpus, EventStream};
+use redline_schemas::{
+    FORMAT_VERSION, InputEvent, InputKind, RequestId, Segment, Timing, Tool, Transcript, TranscriptKind, Word, fsio, jsonl,
+};
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use webdriver::Browser;
+
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn redline(args: &[&str]) {
+    let out = Command::new(env!("CARGO_BIN_EXE_redline")).args(args).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+/// A request of 4 s with words and clicks at known times.
+fn corpus(dir: &Path) -> Corpus {
+    let root = dir.join("c");
+    let (c, video) = (root.to_string_lossy(), dir.join("v.mp4").to_string_lossy().into_owned());
+    let make = Command::new("ffmpeg")
+        .args([
+            "-v",
+            "error",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=size=640x360:rate=30:duration=4",
+            "-c:v",
+            "libx264",
+            "-pix_fmt",
+            "yuv420p",
+            &video,
+        ])
+        .status();
+    assert!(make.unwrap().success());
+    redline(&["init", &c]);
+    redline(&["participant", "add", "P01", "--corpus", &c]);
+    redline(&["import", "video", &video, "--participant=P01", "--modality=interactive", "--difficulty=easy", "--id=r", "--corpus", &c]);
+    let corpus = Corpus::open(&root).unwrap();
+    let id = RequestId::new("r").unwrap();
+    let dir = corpus.request_dir(&id);
+    let word = |text: &str, start_ns, end_ns| Word { text: text.into(), start_ns, end_ns, score: None, timing: Timing::Aligned };
+    let words = vec![
+        word("round", 500_000_000, 900_000_000),
+        word("this", 1_000_000_000, 1_400_000_000),
+        word("edge", 1_500_000_000, 2_100_000_000),
+    ];
+    let segment = Segment {
+        start_ns: 500_000_000,
+        end_ns: 2_100_000_000,
+        text: "round this edge".into(),
+        words,
+        no_speech_prob: None,
+        avg_logprob: None,
+    };
+    let transcript = Transcript {
+        format_version: FORMAT_VERSION,
+        request: id.clone(),
+        kind: TranscriptKind::Automatic,
+        language: Some("en".into()),
+        segments: vec![segment],
+        model: None,
+        aligner: None,
+        parameters: Value::Null,
+        guards: vec![],
+        correction: None,
+        audio_sha256: None,
+        created_utc: chrono::Utc::now(),
+        tool: Tool::redline(),
+    };
+    fsio::write_json(&dir.transcript_path(TranscriptKind::Automatic), &transcript).unwrap();
+    let mut w = jsonl::Writer::create(&dir.input()).unwrap();
+    let at = |t_ns, kind, x| InputEvent { vx: Some(x), vy: Some(90.0), button: Some("left".into()), ..InputEvent::new(t_ns, kind) };
+    let all =
+        [at(100_000_000, InputKind::Move, 160.0), at(1_600_000_000, InputKind::Press, 320.0), at(1_700_000_000, InputKind::Release, 320.0)];
+    for e in &all {
+        w.write(e).unwrap();
+    }
+    w.finish().unwrap();
+    let mut m = corpus.request(&id).unwrap();
+    m.session.streams.input = Some(EventStream {
+        file: dir.file_ref(&dir.input()).unwrap(),
+        count: 3,
+        first_t_ns: Some(100_000_000),
+        last_t_ns: Some(1_700_000_000),
+        lost: 0,
+    });
+    fsio::write_json(&dir.request_json(), &m).unwrap();
+    corpus
+}
+
+#[test]
+fn words_events_and_video_move_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = corpus(dir.path());
+    let mut server = Command::new(env!("CARGO_BIN_EXE_redline"));
+    server.args(["view", "r", "--corpus"]).arg(corpus.root()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = Ended(server.spawn().unwrap());
+    let mut address = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let address = address.trim();
+    assert!(address.starts_with("http://127.0.0.1:"), "{address}");
+
+    let browser = Browser::start();
+    browser.open(address);
+    let state = "const v = document.querySelector('video'); return { \
+        ready: document.body.dataset.ready === 'yes' && v.readyState >= 2 && !v.seeking, t: v.currentTime, \
+        words: [...document.querySelectorAll('.word.now')].map(e => e.textContent), \
+        items: [...document.querySelectorAll('.item.now')].map(e => e.closest('.track').dataset.track), \
+        clock: document.getElementById('clock').value, \
+        pointer: parseFloat(document.getElementById('pointer').style.left) / v.clientWidth }";
+    let when = |what: &str, ok: &dyn Fn(&Value) -> bool| browser.wait(what, state, ok);
+    when("the page", &|s| s["ready"] == true && s["words"] == json!([]));
+
+    browser.click("#words .word:nth-of-type(2)");
+    let s = when("the word clicked", &|s| s["ready"] == true && s["words"] == json!(["this"]));
+    assert!((s["t"].as_f64().unwrap() - 1.0).abs() < 0.02, "{s}");
+    assert!((s["pointer"].as_f64().unwrap() - 160.5 / 640.0).abs() < 0.01, "{s}");
+
+    browser.click(".track[data-track=clicks] .item");
+    let s = when("the click's time", &|s| s["ready"] == true && s["items"] == json!(["clicks"]));
+    assert_eq!((&s["words"], &s["clock"]), (&json!(["edge"]), &json!("1.600 s")));
+    assert!((s["pointer"].as_f64().unwrap() - 320.5 / 640.0).abs() < 0.01, "{s}");
+
+    browser.run("const b = document.getElementById('timeline').getBoundingClientRect(); document.getElementById('timeline').dispatchEvent(new MouseEvent('click', { clientX: b.left + 96 + (b.width - 96) * 0.75, bubbles: true }))");
+    let s = when("three quarters", &|s| s["ready"] == true && s["t"].as_f64().unwrap() > 2.5);
+    assert!((s["t"].as_f64().unwrap() - 3.0).abs() < 0.05 && s["words"] == json!([]), "{s}");
+
+    browser.click("#words .word:nth-of-type(1)");
+    when("the first word", &|s| s["words"] == json!(["round"]));
+    browser.click("#play");
+    when("playing into the next word", &|s| s["words"] == json!(["this"]));
+    let png = browser.screenshot();
+    assert!(png.len() > 10_000);
+}
+
+#[test]
+fn other_host_names_and_files_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = corpus(dir.path());
+    let mut server = Command::new(env!("CARGO_BIN_EXE_redline"));
+    server.args(["view", "r", "--corpus"]).arg(corpus.root()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = Ended(server.spawn().unwrap());
+    let mut address = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let address = address.trim().trim_end_matches('/');
+    let status = |path: &str, host: Option<&str>| {
+        let mut r = ureq::get(format!("{address}{path}")).config().http_status_as_error(false).build();
+        if let Some(h) = host {
+            r = r.header("Host", h);
+        }
+        r.call().unwrap().status().as_u16()
+    };
+    assert_eq!(status("/replay.json", None), 200);
+    assert_eq!(status("/replay.json", Some("evil.example")), 403);
+    assert_eq!(status("/file/0", None), 200);
+    assert_eq!(status("/file/99", None), 404);
+    assert_eq!(status("/file/..%2F..%2Frequest.json", None), 400);
+    let out = Command::new(env!("CARGO_BIN_EXE_redline")).args(["view", "none", "--corpus"]).arg(corpus.root()).output().unwrap();
+    assert_eq!(out.status.code(), Some(5));
+}
