@@ -116,7 +116,7 @@ fn the_demo_shows_what_was_said_and_where_the_pointer_was() {
     assert_eq!((rows("requests"), rows("participants"), rows("models")), (Some(1), Some(1), Some(1)));
     assert!(rows("events").unwrap() > 200, "the pointer moved all the time");
     for t in shown["tables"].as_array().unwrap() {
-        assert!(Path::new(t["path"].as_str().unwrap()).is_file());
+        assert_eq!(t["path"].as_str().is_some_and(|p| Path::new(p).is_file()), t["rows"].as_u64() > Some(0), "{t}");
     }
     let folder = PathBuf::from(shown["folder"].as_str().unwrap());
     let video = redline_media::probe(&folder.join("video.mp4")).unwrap().video.unwrap();

@@ -16,6 +16,9 @@ use std::time::Duration;
 /// The sample part, so that the demo needs no source tree.
 const SAMPLE: &[u8] = include_bytes!("../../samples/bracket.step");
 
+/// Words that speech recognition spells otherwise without being told (“filet”).
+const WORD_LIST: &str = "fillet\nchamfer\ncounterbore\nflange\nbracket\nmillimeters\n";
+
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder to make [default: redline-demo, or the next free number]
@@ -59,7 +62,10 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let step = out.join("bracket.step");
     redline_schemas::fsio::write_atomic(&step, SAMPLE)?;
 
-    runner.quiet(&["init", &corpus_dir.to_string_lossy(), "--name=Redline demo", "--language=en"])?;
+    let words = out.join("words.txt");
+    redline_schemas::fsio::write_atomic(&words, WORD_LIST.as_bytes())?;
+    let words = format!("--word-list={}", words.display());
+    runner.quiet(&["init", &corpus_dir.to_string_lossy(), "--name=Redline demo", "--language=en", &words])?;
     runner.quiet(&["participant", "add", "P01", &corpus_arg])?;
     runner.quiet(&["model", "add", &step.to_string_lossy(), "--id=bracket", "--name=Bracket", &corpus_arg])?;
     let corpus = Corpus::open(&corpus_dir)?;

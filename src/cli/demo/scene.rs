@@ -149,7 +149,9 @@ fn xdotool(desk: &VirtualDesktop, runner: &Runner, args: Vec<String>) -> anyhow:
 }
 
 fn speak(desk: &VirtualDesktop, text: &str, wav: &Path, runner: &Runner) -> anyhow::Result<()> {
-    runner.program(desk.command("flite").args(["-voice", "slt", "-t", text, "-o"]).arg(wav), "flite")?.wait(runner)
+    runner
+        .program(desk.command("flite").args(["-voice", "rms", "--setf", "duration_stretch=1.1", "-t", text, "-o"]).arg(wav), "flite")?
+        .wait(runner)
 }
 
 /// Length of a file that flite wrote.

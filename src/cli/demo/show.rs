@@ -39,7 +39,8 @@ struct Row {
 struct Table {
     table: String,
     rows: u64,
-    path: PathBuf,
+    /// Absent for a table without rows.
+    path: Option<PathBuf>,
 }
 
 impl Shown {
@@ -88,8 +89,8 @@ impl Shown {
         }
         println!("{t}\n");
         let mut t = crate::cli::table(["table", "rows", "file"]);
-        for p in &self.tables {
-            t.add_row([p.table.clone(), p.rows.to_string(), p.path.display().to_string()]);
+        for (p, path) in self.tables.iter().filter_map(|p| Some((p, p.path.as_ref()?))) {
+            t.add_row([p.table.clone(), p.rows.to_string(), path.display().to_string()]);
         }
         println!("{t}\n\nContact sheet: {}", self.contact_sheet.display());
     }
