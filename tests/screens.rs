@@ -1,5 +1,7 @@
 //! Several monitors, scaling and a window that moves: input lands on the right video pixels, and the picture agrees.
 
+#![allow(clippy::unwrap_used)]
+
 mod recording;
 
 use recording::*;

@@ -1,5 +1,7 @@
 //! `redline sync-test` on a virtual desktop: flash, click and press agree with their true times.
 
+#![allow(clippy::unwrap_used)]
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

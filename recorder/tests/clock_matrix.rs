@@ -1,5 +1,7 @@
 //! The clock model against synthetic recordings whose true times are known.
 
+#![allow(clippy::unwrap_used)]
+
 use redline_recorder::audio_fit::fit;
 use redline_recorder::grid::Slots;
 use redline_schemas::AudioTime;
