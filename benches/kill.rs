@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench kill` does it 50 times; `-- N` says another number.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "../tests/recording/mod.rs"]
 mod recording;
 

@@ -1,5 +1,7 @@
 //! Recordings that something happens to: killed, stopped, disk full, microphone gone, screen resized.
 
+#![allow(clippy::unwrap_used)]
+
 mod recording;
 
 use recording::*;
@@ -69,7 +71,7 @@ fn a_killed_recorder_loses_less_than_a_second() {
         assert!(killed_ns - video < 1_000_000_000, "round {round}: {} ms of video are gone", (killed_ns - video) / 1_000_000);
         assert!(killed_ns - audio < 1_000_000_000, "round {round}: {} ms of audio are gone", (killed_ns - audio) / 1_000_000);
         let early = killed_ns - alive;
-        assert!((-50_000_000..1_000_000_000).contains(&early), "round {round}: last sign of life {early} ns before its death");
+        assert!((-60_000_000..1_000_000_000).contains(&early), "round {round}: last sign of life {early} ns before its death");
         let (events, torn) = jsonl::read_all::<InputEvent>(&session.input()).unwrap();
         assert_eq!(torn, None);
         let last = events.last().unwrap().t_ns;

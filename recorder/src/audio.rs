@@ -336,6 +336,8 @@ impl Writer<'_> {
         let time = AudioTime { t_ns, callback_ns, sample: self.wav.samples(), samples: samples.len() as u32 };
         self.wav.write(samples)?;
         self.times.write(&time)?;
+        // As soon as the samples: after a crash no sample is without its time.
+        self.times.flush()?;
         let peak = samples.iter().map(|s| s.unsigned_abs()).max().unwrap_or(0);
         self.shared.level.store((f32::from(peak) / 32768.0).to_bits(), Ordering::Relaxed);
         Ok(Some(callback_ns))

@@ -53,6 +53,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
 
 /// Finishes what dead recorders left, before something else reads the corpus. What cannot be mended stays for the
 /// reader to report.
+#[cfg(feature = "dataset")]
 pub fn unfinished_first(corpus: &redline_schemas::Corpus) {
     let dirs = match unfinished(corpus) {
         Ok(d) => d,

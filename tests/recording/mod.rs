@@ -1,5 +1,6 @@
 //! What the tests of recording share: a corpus, a running `redline record`, injected input, decoded pictures.
 #![allow(dead_code)] // Each test file uses its part.
+#![allow(clippy::unwrap_used)]
 
 use redline_desk::{Options, VirtualDesktop};
 use redline_schemas::{Corpus, RequestManifest, SessionDir};
