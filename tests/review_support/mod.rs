@@ -268,7 +268,7 @@ pub struct Person {
     pub url: String,
     pub cookie: String,
     pub csrf: String,
-    agent: ureq::Agent,
+    pub agent: ureq::Agent,
 }
 
 impl Person {

@@ -39,3 +39,28 @@ pub(super) async fn file(Path(name): Path<String>) -> Reply<Response> {
     let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
     Ok((headers, Body::from(file.data.into_owned())).into_response())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redline_schemas::fsio::sha256_bytes;
+    use std::path::Path as Dir;
+
+    /// The same sum as `web/freshness.mjs` takes.
+    #[test]
+    fn the_embedded_page_was_built_from_the_sources_beside_it() {
+        let web = Dir::new(env!("CARGO_MANIFEST_DIR")).join("web");
+        let mut sources: Vec<String> =
+            std::fs::read_dir(web.join("src")).unwrap().map(|e| format!("src/{}", e.unwrap().file_name().to_string_lossy())).collect();
+        sources.sort();
+        let mut all = Vec::new();
+        for file in ["index.html", "package-lock.json", "vite.config.js"].into_iter().chain(sources.iter().map(String::as_str)) {
+            all.extend_from_slice(format!("{file}\n").as_bytes());
+            all.extend(std::fs::read(web.join(file)).unwrap());
+            all.push(b'\n');
+        }
+        let built = Page::get("sources.sha256").unwrap();
+        let built = String::from_utf8_lossy(&built.data).trim().to_owned();
+        assert_eq!(sha256_bytes(&all), built, "run `npm ci && npm run build` in review/web and commit dist");
+    }
+}

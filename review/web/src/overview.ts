@@ -18,10 +18,11 @@ const minutes = (v: number | null): string => (v === null ? '–' : v < 90 ? `${
 
 function table(title: string, groups: Record<string, Figures>): HTMLElement {
   const heads = ['', 'Requests', 'Accepted', 'Corrected', 'Characters', 'Words', 'Rounds', 'At once', 'Time'];
-  const rows = Object.entries(groups).map(([name, f]) => h('tr', {}, h('th', { scope: 'row' }, label(name)),
+  const order = ['easy', 'medium', 'hard'];
+  const rows = Object.entries(groups).sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)).map(([name, f]) => h('tr', {}, h('th', { scope: 'row' }, label(name)),
     [f.requests, f.accepted, share(f.share_corrected), mean(f.mean_char_edits), mean(f.mean_word_edits), mean(f.mean_rounds), share(f.share_accepted_at_once), minutes(f.mean_active_s)]
       .map((v) => h('td', { class: 'number' }, v))));
-  return h('section', { class: 'card' }, h('h2', {}, title), h('table', { class: 'list' }, h('thead', {}, h('tr', {}, heads.map((t, i) => h('th', { scope: 'col', class: i ? 'number' : '' }, t)))), h('tbody', {}, rows)));
+  return h('section', { class: 'card' }, h('h2', {}, title), h('table', { class: 'list even' }, h('thead', {}, h('tr', {}, heads.map((t, i) => h('th', { scope: 'col', class: i ? 'number' : '' }, t)))), h('tbody', {}, rows)));
 }
 
 const tile = (value: string, name: string): HTMLElement => h('div', { class: 'tile' }, h('b', {}, value), h('span', {}, name));

@@ -194,7 +194,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
 
   // Transport ---------------------------------------------------------------------------------------------------
   const playButton = h('button', { type: 'button', class: 'play', onclick: () => player.toggle() });
-  const time = h('output', { class: 'time' });
+  const time = h('output', { class: 'time' }, `${clock(0)} / ${clock(d.about.duration_ns)}`);
   const speed = h('select', { 'aria-label': 'Speed', onchange: () => player.setSpeed(Number(speed.value)) }, SPEEDS.map((s) => h('option', { value: s, selected: s === 1 }, `${s}×`)));
   const tool = (text: string, name: string, action: Action, press: () => void): HTMLButtonElement =>
     h('button', { type: 'button', class: 'tool', 'aria-label': name, title: `${name} (${hint(action)})`, onclick: press }, text);

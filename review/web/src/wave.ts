@@ -23,16 +23,15 @@ export class Wave {
   private held: { index: number; edge: 'start' | 'end' } | null = null;
   private resize: ResizeObserver;
   private zoomed = 110;
+  private scheme = matchMedia('(prefers-color-scheme: dark)');
 
   constructor(private player: Player, peaks: { values: number[]; duration_s: number } | null, private does: WaveCallbacks) {
     const box = h('div', { class: 'waveform' });
     this.element = h('section', { class: 'wave', 'aria-label': 'Waveform' }, box, this.lane);
     if (peaks && peaks.values.length) {
-      const style = getComputedStyle(document.documentElement);
-      const colour = (name: string): string => style.getPropertyValue(name).trim();
       this.ws = WaveSurfer.create({
         container: box, media: player.leader, peaks: [peaks.values.map((v) => v / 127)], duration: peaks.duration_s, height: 72, normalize: true,
-        minPxPerSec: this.zoomed, waveColor: colour('--wave'), progressColor: colour('--wave-done'), cursorColor: colour('--accent'), cursorWidth: 2,
+        minPxPerSec: this.zoomed, ...this.colours(), cursorWidth: 2,
         autoScroll: true, autoCenter: true, dragToSeek: false, hideScrollbar: false, cspNonce: document.querySelector('meta[name=nonce]')?.getAttribute('content') ?? undefined,
       });
       this.ws.on('scroll', () => this.draw());
@@ -43,7 +42,15 @@ export class Wave {
     this.lane.addEventListener('pointerup', (e) => this.up(e));
     this.resize = new ResizeObserver(() => this.draw());
     this.resize.observe(this.lane);
+    this.scheme.addEventListener('change', this.repaint);
   }
+
+  private colours(): { waveColor: string; progressColor: string; cursorColor: string } {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name: string): string => style.getPropertyValue(name).trim();
+    return { waveColor: colour('--wave'), progressColor: colour('--wave-done'), cursorColor: colour('--accent') };
+  }
+  private repaint = (): void => { this.ws?.setOptions(this.colours()); this.draw(); };
 
   zoom(by: number): void {
     this.zoomed = Math.min(800, Math.max(20, this.zoomed * by));
@@ -148,5 +155,5 @@ export class Wave {
     }
   }
 
-  destroy(): void { this.resize.disconnect(); this.ws?.destroy(); }
+  destroy(): void { this.resize.disconnect(); this.scheme.removeEventListener('change', this.repaint); this.ws?.destroy(); }
 }
