@@ -228,7 +228,11 @@ impl Server {
 
     pub fn join(&self, participant: &str) -> Person {
         let link = invite(&self.root, participant);
-        let token = link.split_once("#join=").expect("a link").1.to_owned();
+        self.join_with(link.split_once("#join=").expect("a link").1)
+    }
+
+    /// Begins a session with an invitation's token.
+    pub fn join_with(&self, token: &str) -> Person {
         let mut p = Person { url: self.url.clone(), cookie: String::new(), csrf: String::new(), agent: agent() };
         let (status, _, headers) = p.send("POST", "/api/join", Some(json!({ "token": token })));
         assert_eq!(status, 200);
