@@ -95,10 +95,42 @@ fn open(corpus: &CorpusArg) -> anyhow::Result<Flow> {
     Flow::open(corpus.open()?).exit(Exit::Input)
 }
 
+/// Aligns accepted texts with the sound. The models are loaded when the first text comes, so that the page is up
+/// at once; that they are missing is an error of that text, which the page shows and the server tries again.
+#[cfg(feature = "transcribe")]
+fn realigner() -> Option<std::sync::Arc<dyn redline_review::Realigner>> {
+    use redline_schemas::{RequestManifest, SessionDir, Transcript, TranscriptKind};
+    use redline_transcribe::align::{AlignerFiles, PhoneAligner, realign};
+    use std::sync::{Mutex, PoisonError};
+
+    #[derive(Default)]
+    struct Cached(Mutex<Option<PhoneAligner>>);
+
+    impl redline_review::Realigner for Cached {
+        fn realign(&self, dir: &SessionDir, manifest: &RequestManifest, text: &str) -> Result<Transcript, String> {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let aligner = match kept.take() {
+                Some(a) => a,
+                None => AlignerFiles::cached().and_then(|f| PhoneAligner::load(&f)).map_err(|e| e.to_string())?,
+            };
+            let aligned = realign(&aligner, dir, manifest, TranscriptKind::Oracle, text).map_err(|e| e.to_string());
+            *kept = Some(aligner);
+            aligned
+        }
+    }
+
+    Some(std::sync::Arc::new(Cached::default()))
+}
+
+#[cfg(not(feature = "transcribe"))]
+fn realigner() -> Option<std::sync::Arc<dyn redline_review::Realigner>> {
+    None
+}
+
 fn serve_page(ctx: &Context, a: ServeArgs) -> anyhow::Result<()> {
     let mut flow = open(&a.corpus)?;
     flow.claim_minutes = a.claim_minutes;
-    let options = Options { bind: (a.host, a.port).into(), public_url: a.public_url, realigner: None };
+    let options = Options { bind: (a.host, a.port).into(), public_url: a.public_url, realigner: realigner() };
     let json = ctx.json;
     serve(flow, options, |url| {
         let line = if json { serde_json::json!({ "url": url }).to_string() } else { url.to_owned() };
