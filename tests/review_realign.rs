@@ -18,15 +18,16 @@ fn an_accepted_text_is_aligned_in_the_background_and_again_on_request() {
     let wav = dir.path().join("said.wav");
     let said = ["-v", "en-us", "-s", "140", "-w", wav.to_str().unwrap(), "Make the fillet two millimeters bigger."];
     assert!(Command::new("espeak-ng").args(said).status().unwrap().success());
-    let convert = ["-v", "error", "-i", wav.to_str().unwrap(), "-ar", "16000", "-sample_fmt", "s16", session.audio().to_str().unwrap()];
+    let audio = session.audio();
+    let convert = ["-v", "error", "-i", wav.to_str().unwrap(), "-ar", "16000", "-sample_fmt", "s16", audio.to_str().unwrap()];
     assert!(Command::new("ffmpeg").args(convert).status().unwrap().success());
-    let probe = ["-v", "error", "-show_entries", "stream=duration_ts", "-of", "csv=p=0", session.audio().to_str().unwrap()];
+    let probe = ["-v", "error", "-show_entries", "stream=duration_ts", "-of", "csv=p=0", audio.to_str().unwrap()];
     let samples = String::from_utf8(Command::new("ffprobe").args(probe).output().unwrap().stdout).unwrap();
     let samples: u64 = samples.trim().parse().unwrap();
     // The sound begins 1 s into the session.
     let clock = AudioClock::nominal(16_000, samples, 1_000_000_000);
     let mut m = c.request(&id).unwrap();
-    let file = session.file_ref(&session.audio()).unwrap();
+    let file = session.file_ref(&audio).unwrap();
     m.session.streams.audio = Some(AudioStream { file, codec: "flac".into(), channels: 1, clock, device: None, peak: None });
     fsio::write_json(&session.request_json(), &m).unwrap();
 
