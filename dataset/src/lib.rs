@@ -1,12 +1,14 @@
 //! From a corpus to a dataset that others can load and trust.
 //!
-//! [`check`] finds what is wrong, [`tables`] says what the published tables hold, [`pack`] writes them as Parquet,
+//! [`import`] and [`export`] are the ways in and out, [`check`] finds what is wrong, [`stats`] counts, [`tables`] says what the published tables hold, [`pack`] writes them as Parquet,
 //! [`release`] publishes a version that never changes.
 
 pub mod check;
+pub mod export;
 pub mod import;
 pub mod pack;
 pub mod release;
+pub mod stats;
 pub mod tables;
 
 mod error;

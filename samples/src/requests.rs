@@ -104,17 +104,16 @@ fn strokes(n: u64, duration_ns: i64) -> Vec<StrokeEvent> {
         .collect()
 }
 
-/// Typed letter by letter.
-fn typing(text: &str, duration_ns: i64) -> Vec<TextEvent> {
-    let n = text.chars().count() as i64;
-    let event = |(i, c): (usize, char)| TextEvent {
-        t_ns: duration_ns * i as i64 / n.max(1),
-        kind: TextKind::Insert,
-        pos: i as u64,
-        text: Some(c.to_string()),
-        len: None,
+/// Typed part by part.
+fn typing(parts: &[String], duration_ns: i64) -> Vec<TextEvent> {
+    let n = parts.len() as i64;
+    let mut pos = 0;
+    let event = |(i, part): (usize, &String)| {
+        let e = TextEvent { t_ns: duration_ns * i as i64 / n.max(1), kind: TextKind::Insert, pos, text: Some(part.clone()), len: None };
+        pos += part.chars().count() as u64;
+        e
     };
-    text.chars().enumerate().map(event).collect()
+    parts.iter().enumerate().map(event).collect()
 }
 
 /// Makes request `i` with `events` events; how many there are.
@@ -138,9 +137,12 @@ pub(crate) fn make(s: &Stock<'_>, i: u64, events: u64) -> Result<u64> {
     };
     if modality == Modality::Text {
         let text = text.join(" ");
-        let typed = typing(&text, duration_ns);
-        if take(typed.len() as u64) == typed.len() as u64 {
-            streams.text = stream(&dir, &dir.text_events(), &typed)?;
+        // Letter by letter; with few events to spend, word by word.
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let words: Vec<String> = text.split_inclusive(' ').map(str::to_owned).collect();
+        if let Some(parts) = [letters, words].into_iter().find(|p| p.len() as u64 <= events) {
+            take(parts.len() as u64);
+            streams.text = stream(&dir, &dir.text_events(), &typing(&parts, duration_ns))?;
         }
         write(&dir.text(), text.as_bytes())?;
     } else {

@@ -3,8 +3,26 @@
 use super::Context;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
 
-pub fn run(_ctx: &Context, _args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not built yet")
+#[derive(clap::Subcommand)]
+enum What {
+    /// Write one request, its model and the people in it as a zip
+    #[cfg(feature = "dataset")]
+    Request(super::export_dataset::Request),
+    /// Write the corpus in the reference dataset's schema
+    #[cfg(feature = "dataset")]
+    Reference(super::export_dataset::Reference),
+}
+
+pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
+    match args.what {
+        #[cfg(feature = "dataset")]
+        What::Request(a) => super::export_dataset::request(ctx, a),
+        #[cfg(feature = "dataset")]
+        What::Reference(a) => super::export_dataset::reference(ctx, a),
+    }
 }

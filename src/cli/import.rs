@@ -1,9 +1,11 @@
 //! `redline import`: sessions that were recorded elsewhere.
 
 use super::{Context, CorpusArg};
+use crate::exit::{Exit, WithExit as _};
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressStyle};
-use redline_dataset::import::{VideoImport, import_video};
+use redline_dataset::export::import_zip;
+use redline_dataset::import::{VideoImport, import_raw, import_records, import_video};
 use redline_schemas::time::seconds;
 use redline_schemas::{Difficulty, Modality, ModelId, ParticipantId, RequestId};
 use std::path::PathBuf;
@@ -18,6 +20,10 @@ pub struct Args {
 enum What {
     /// Make a request of a video
     Video(Video),
+    /// Take in the reference dataset: its records (a JSON file) or its raw layout (a folder)
+    Reference(Reference),
+    /// Take in a request that `redline export request` wrote
+    Request(Request),
 }
 
 #[derive(clap::Args)]
@@ -49,9 +55,30 @@ struct Video {
     corpus: CorpusArg,
 }
 
+#[derive(clap::Args)]
+struct Reference {
+    /// The records, or the folder with a folder for each session
+    source: PathBuf,
+    /// Where the files lie that records name [default: the records' folder]
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: CorpusArg,
+}
+
+#[derive(clap::Args)]
+struct Request {
+    /// The zip
+    file: PathBuf,
+    #[command(flatten)]
+    corpus: CorpusArg,
+}
+
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     match args.what {
         What::Video(v) => video(ctx, v),
+        What::Reference(r) => reference(ctx, r),
+        What::Request(r) => request(ctx, r),
     }
 }
 
@@ -91,5 +118,35 @@ fn video(ctx: &Context, v: Video) -> anyhow::Result<()> {
         None => eprintln!("No audio in it."),
     }
     println!("{}", m.id);
+    Ok(())
+}
+
+fn reference(ctx: &Context, r: Reference) -> anyhow::Result<()> {
+    let corpus = r.corpus.open()?;
+    let done = if r.source.is_dir() {
+        import_raw(&corpus, &r.source)
+    } else {
+        let beside = r.source.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
+        import_records(&corpus, &r.source, r.files.as_deref().unwrap_or(beside))
+    };
+    let done = done.exit(Exit::Input)?;
+    for why in &done.left_out {
+        eprintln!("left out: {why}");
+    }
+    if ctx.json {
+        println!("{}", serde_json::to_string_pretty(&done)?);
+    } else {
+        println!("{} participants, {} models, {} requests, {} edits", done.participants, done.models, done.requests, done.edits);
+    }
+    Ok(())
+}
+
+fn request(ctx: &Context, r: Request) -> anyhow::Result<()> {
+    let m = import_zip(&r.corpus.open()?, &r.file).exit(Exit::Input)?;
+    if ctx.json {
+        println!("{}", serde_json::json!({ "id": m.id, "manifest": m }));
+    } else {
+        println!("{}", m.id);
+    }
     Ok(())
 }

@@ -12,8 +12,10 @@ mod demo;
 mod diff;
 #[cfg(feature = "recorder")]
 mod doctor;
-#[cfg(feature = "transcribe")]
+#[cfg(any(feature = "transcribe", feature = "dataset"))]
 mod export;
+#[cfg(feature = "dataset")]
+mod export_dataset;
 #[cfg(feature = "dataset")]
 mod import;
 mod init;
@@ -100,8 +102,8 @@ enum Verb {
     /// Align given texts with the audio, word by word.
     #[cfg(feature = "transcribe")]
     Align(align::Args),
-    /// Write transcripts as SRT, WebVTT, TextGrid or WhisperX JSON; or a request as a zip.
-    #[cfg(feature = "transcribe")]
+    /// Write transcripts as SRT, WebVTT, TextGrid or WhisperX JSON; a request as a zip; the reference dataset's schema.
+    #[cfg(any(feature = "transcribe", feature = "dataset"))]
     Export(export::Args),
     /// Serve the correction loop, or look into its state.
     #[cfg(feature = "review")]
@@ -193,7 +195,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Transcribe(a) => transcribe::run(&ctx, a),
         #[cfg(feature = "transcribe")]
         Verb::Align(a) => align::run(&ctx, a),
-        #[cfg(feature = "transcribe")]
+        #[cfg(any(feature = "transcribe", feature = "dataset"))]
         Verb::Export(a) => export::run(&ctx, a),
         #[cfg(feature = "review")]
         Verb::Review(a) => review::run(&ctx, a),

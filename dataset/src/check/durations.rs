@@ -29,8 +29,8 @@ pub(super) fn check(f: &mut Findings, dir: &Path, manifest: &Path, status: Statu
     for d in &session.clock.discontinuities {
         f.add(JUMP, manifest, format!("at {:.3} s by {:.3} s ({:?})", seconds(d.t_ns), seconds(d.wall_minus_monotonic_ns), d.cause));
     }
-    // A mended session lacks its end; its marks say what.
-    let whole = status != Status::Recovered;
+    // A mended session lacks its end, and its marks say what; streams from elsewhere end as they do.
+    let whole = status != Status::Recovered && session.clock.alignment == Alignment::Measured;
     if let Some(v) = &session.streams.video {
         video(f, dir, manifest, session, v, whole, options);
     }

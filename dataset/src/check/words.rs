@@ -78,7 +78,11 @@ fn transcript(f: &mut Findings, path: &Path, r: &RequestManifest, t: &Transcript
 
 fn correction(f: &mut Findings, path: &Path, r: &RequestManifest, t: &Transcript, known: &Known<'_>) {
     let Some(c) = &t.correction else {
-        return f.add(OWN_REVIEW, path, "nothing says who corrected and who accepted it");
+        // What was corrected elsewhere does not say by whom.
+        if r.imported_from.is_none() {
+            f.add(OWN_REVIEW, path, "nothing says who corrected and who accepted it");
+        }
+        return;
     };
     if c.accepted_by == c.corrected_by {
         f.add(OWN_REVIEW, path, format!("{} accepted an own correction", c.accepted_by));
