@@ -339,3 +339,22 @@ fn people_get_a_list_with_hints() {
     assert!(text.contains("file-missing: restore it from a copy"), "{text}");
     assert!(text.contains("2 models, 6 requests, 12 edits: 1 error"), "{text}");
 }
+
+/// Only with everything built in does every verb exist.
+#[cfg(all(feature = "recorder", feature = "transcribe", feature = "review", feature = "cad"))]
+#[test]
+fn hints_name_commands_that_exist() {
+    let out = Command::new(env!("CARGO_BIN_EXE_redline")).args(["check", "--rules", "--json"]).output().unwrap();
+    let rules: Vec<serde_json::Value> = serde_json::from_slice(&out.stdout).unwrap();
+    let mut verbs = BTreeSet::new();
+    for r in &rules {
+        for command in r["hint"].as_str().unwrap().split('`').skip(1).step_by(2).filter_map(|c| c.strip_prefix("redline ")) {
+            verbs.insert(command.split(' ').next().unwrap().to_owned());
+        }
+    }
+    assert!(verbs.len() > 3, "{verbs:?}");
+    for v in verbs {
+        let out = Command::new(env!("CARGO_BIN_EXE_redline")).args([&v, "--help"]).output().unwrap();
+        assert!(out.status.success(), "a hint names `redline {v}`");
+    }
+}

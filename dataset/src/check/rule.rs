@@ -101,7 +101,7 @@ rules! {
         "restore it from a copy: it was changed after recording";
     VIEWS = "RL205" Warning "model-views",
         "a model without all of its seven views",
-        "`redline render-views`";
+        "put pictures of the model into its folder and name them in `model.json`";
     LINE = "RL301" Error "corrupt-line",
         "a line of a stream that is no event of its kind",
         "mend or delete that line; the lines around it are intact";
@@ -200,7 +200,7 @@ rules! {
         "record the missing requests";
     PER_REQUEST = "RL603" Warning "edits-per-request",
         "a request with fewer edits than wanted",
-        "`redline edit`";
+        "record the missing edits";
     SAME_EDITOR = "RL604" Warning "same-editor",
         "a request whose edits are not by different people, one of them the requestor",
         "let the missing person edit";
@@ -209,7 +209,7 @@ rules! {
         "correct the request, or the protocol in `corpus.json`";
     CONSENT = "RL606" Error "consent-missing",
         "a participant with sessions who has not agreed to the consent text in force",
-        "ask; then `redline participant consent`, or reject the sessions";
+        "ask, and add the consent to `participants.json`, or reject the sessions";
     NO_CONSENT_TEXT = "RL607" Warning "no-consent-text",
         "a corpus without a consent text",
         "put one into `corpus.json`";
@@ -218,7 +218,7 @@ rules! {
         "save the result, or reject the edit";
     REJECTION = "RL609" Error "rejection",
         "a rejected session without a reason, or a reason on one that is not rejected",
-        "`redline reject`";
+        "give the reason in the manifest, or correct its status";
     EMAIL = "RL701" Error "e-mail",
         "an e-mail address in a text or in metadata",
         "remove it: nothing that names a person may enter a corpus";

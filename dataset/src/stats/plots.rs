@@ -92,13 +92,22 @@ fn boxes<B: DrawingBackend>(area: &DrawingArea<B, Shift>, stats: &Stats, m: &Mea
     let height = (top / scale).max(guides).max(1e-9) * 1.08;
 
     let mut chart = ChartBuilder::on(area)
-        .caption(format!("{} (n = {n})", m.title), (FAMILY, 24))
         .margin(16)
+        .margin_top(56)
         .x_label_area_size(52)
         .y_label_area_size(72)
         .build_cartesian_2d(0.0..used.len() as f64, 0.0..height)?;
-    chart.configure_mesh().disable_x_mesh().x_labels(0).disable_x_axis().y_desc(axis(m, unit)).label_style((FAMILY, 15)).draw()?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_labels(0)
+        .disable_x_axis()
+        .y_desc(axis(m, unit))
+        .label_style((FAMILY, 15))
+        .draw()?;
 
+    area.draw(&Text::new(format!("{} (n = {n})", m.title), (24, 16), (FAMILY, 24).into_font().color(&BLACK)))?;
     let plot = chart.plotting_area();
     let centred = |size: i32| {
         use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -150,11 +159,11 @@ fn one_box<B: DrawingBackend>(
     plot.draw(&Circle::new((x, s.mean / scale), 4, BLACK.stroke_width(1)))
 }
 
-/// In the margin at the right top, beside the title.
+/// At the right top, beside the title.
 fn legend<B: DrawingBackend>(area: &DrawingArea<B, Shift>, guide: bool) -> Drawn<B> {
     let small = || (FAMILY, 14).into_font().color(&BLACK);
     let mut x = SIZE.0 as i32 - 16 - 84 * 3 - if guide { 110 } else { 0 };
-    let y = 50;
+    let y = 24;
     for &d in Difficulty::ALL {
         area.draw(&Rectangle::new([(x, y), (x + 14, y + 12)], colour(d).filled()))?;
         area.draw(&Text::new(d.to_string(), (x + 19, y), small()))?;
