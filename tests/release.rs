@@ -228,3 +228,41 @@ fn splits_go_by_model_and_cover_everything() {
     assert!(!train.is_empty() && train.iter().all(|m| !test.contains(m)), "{train:?} {test:?}");
     assert_eq!(got["configs"]["edits"]["train"].as_u64().unwrap() + got["configs"]["edits"]["test"].as_u64().unwrap(), 8);
 }
+
+#[test]
+fn publishing_goes_on_where_it_stopped_and_writes_the_checksums_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = sample::build(&dir.path().join("c"));
+    let out = released(&c, "1.0.0");
+    let to = dir.path().join("share");
+    let publish = || redline(&["publish", "--json", out.to_str().unwrap(), to.to_str().unwrap()]);
+    let counts = |o: &Output| -> (u64, u64) {
+        assert!(o.status.success(), "{}", stderr(o));
+        let v: Value = serde_json::from_slice(&o.stdout).unwrap();
+        (v["copied"].as_u64().unwrap(), v["kept"].as_u64().unwrap())
+    };
+    let (all, kept) = counts(&publish());
+    assert!(all > 30 && kept == 0);
+    assert_eq!(verify(&to).0, Some(0));
+
+    // Cut off: no checksums yet, one file half-written, one damaged, one missing.
+    std::fs::remove_file(to.join("SHA256SUMS")).unwrap();
+    assert_eq!(verify(&to).0, Some(5), "incomplete");
+    std::fs::write(to.join(".README.md.01X.tmp"), "half").unwrap();
+    unseal(&to.join("README.md"));
+    std::fs::write(to.join("README.md"), "damaged").unwrap();
+    std::fs::remove_file(to.join("LICENSE")).unwrap();
+    assert_eq!(counts(&publish()), (2, all - 2));
+    assert_eq!(verify(&to), (Some(0), verify(&out).1));
+
+    // A damaged source is not published, and a folder of something else is left alone.
+    unseal(&out.join("LICENSE"));
+    std::fs::write(out.join("LICENSE"), "other").unwrap();
+    std::fs::remove_file(to.join("LICENSE")).unwrap();
+    let o = publish();
+    assert!(!o.status.success() && stderr(&o).contains("not as released"), "{}", stderr(&o));
+    assert!(!to.join("LICENSE").exists());
+    std::fs::write(to.join("holiday.jpg"), "x").unwrap();
+    let o = publish();
+    assert!(!o.status.success() && stderr(&o).contains("no part of this release"), "{}", stderr(&o));
+}

@@ -7,6 +7,7 @@ pub mod check;
 pub mod export;
 pub mod import;
 pub mod pack;
+pub mod publish;
 pub mod release;
 pub mod stats;
 pub mod tables;

@@ -11,6 +11,7 @@ mod sums;
 
 pub use diff::{Difference, TableDifference, diff};
 pub use select::{EVALUATION_SPLIT, LeftOut};
+pub(crate) use sums::files_below;
 pub use sums::{Damage, SUMS_FILE, Verified, read as read_sums, verify};
 
 use crate::check::{self, Severity};

@@ -39,7 +39,7 @@ pub struct Verified {
 }
 
 /// All regular files (and anything odd, such as links) below `dir`, with `/` in the paths.
-pub(super) fn files_below(dir: &Path) -> Result<Vec<String>> {
+pub(crate) fn files_below(dir: &Path) -> Result<Vec<String>> {
     let (mut found, mut todo) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(rel) = todo.pop() {
         let here = dir.join(&rel);
