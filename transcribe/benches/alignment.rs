@@ -3,10 +3,14 @@
 //! Each folder holds NAME.wav (16 kHz, mono, 16 bits) and NAME.tsv (start, end, word; seconds; `nan`
 //! where the reference does not know), as `scripts/make_alignment_references.py` makes them.
 //! A folder may also hold NAME.METHOD.tsv, times by another program: they are scored beside ours.
+//! With `--whisper`, the same text forced through Whisper (base): times by its attention (DTW) and its
+//! plain token times.
 //! A file's first start and last end are left out of the scores only where the reference has none.
 
 use redline_transcribe::Result;
-use redline_transcribe::align::{AlignerFiles, PhoneAligner, TextSegment, align_text};
+use redline_transcribe::align::{AlignerFiles, ForcedDecoding, PhoneAligner, TextSegment, align_text};
+use redline_transcribe::cache;
+use redline_transcribe::engine::Engine;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -88,6 +92,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let aligner = PhoneAligner::load(&AlignerFiles::cached()?)?;
+    let engine =
+        std::env::args().any(|a| a == "--whisper").then(|| Engine::load(&cache::cached_model(cache::DEFAULT_WHISPER)?)).transpose()?;
     let mut all: BTreeMap<(String, String, String), Errors> = BTreeMap::new();
     let (mut took, mut audio_s) = (Duration::ZERO, 0.0);
     for folder in &folders {
@@ -107,19 +113,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 ours.segments.iter().flatten().map(|w| (w.score > 0.0).then_some((w.start as f64 / 16e3, w.end as f64 / 16e3))).collect();
             let name = wav.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let voice = name.split('-').next().unwrap_or_default().to_owned();
-            if std::env::var_os("WORST").is_some() {
-                for ((t, w), o) in truth.iter().zip(&spans) {
-                    let Some(o) = o else {
-                        println!("{name} {w} missing");
-                        continue;
-                    };
-                    let (a, b) = ((o.0 - t.0) * 1e3, (o.1 - t.1) * 1e3);
-                    if a.abs() > 50.0 || b.abs() > 60.0 {
-                        println!("{set}/{name} {w}: {a:+.0} {b:+.0}");
-                    }
-                }
-            }
             all.entry((set.clone(), voice.clone(), "redline".into())).or_default().add(&truth, &spans);
+            if let Some(engine) = engine.as_ref().filter(|_| audio.len() <= 30 * 16_000) {
+                let heard = ForcedDecoding::new(engine, "en", 1).tokens(&audio, &text)?;
+                let seconds = |s: u64| s as f64 / 16e3;
+                let ends: Vec<Option<f64>> = heard.iter().map(|t| Some(seconds(t.last()?.end?))).collect();
+                // A token's DTW time is its end: a word starts where the one before it ended.
+                let mut dtw: Vec<Option<Span>> =
+                    (0..ends.len()).map(|i| Some((i.checked_sub(1).and_then(|b| ends[b]).unwrap_or(0.0), ends[i]?))).collect();
+                dtw.resize(truth.len(), None);
+                all.entry((set.clone(), voice.clone(), "whisper, forced, DTW".into())).or_default().add(&truth, &dtw);
+                let plain = |t: &Vec<redline_transcribe::engine::Token>| Some((seconds(t.first()?.plain.0), seconds(t.last()?.plain.1)));
+                let mut tokens: Vec<Option<Span>> = heard.iter().map(plain).collect();
+                tokens.resize(truth.len(), None);
+                all.entry((set.clone(), voice.clone(), "whisper, forced, token times".into())).or_default().add(&truth, &tokens);
+            }
             for other in std::fs::read_dir(folder)?.filter_map(|e| Some(e.ok()?.path())) {
                 let file = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let Some(method) = file.strip_prefix(&format!("{name}.")).and_then(|f| f.strip_suffix(".tsv")) else { continue };

@@ -211,6 +211,43 @@ impl Hearer<'_> {
         self.collect(audio.len() as u64)
     }
 
+    /// Decodes a piece of at most 30 s to exactly these tokens: what they are is given, where and
+    /// how likely they are is heard.
+    pub fn hear_given(&mut self, audio: &[f32], language: &str, tokens: &[i32]) -> Result<Heard> {
+        let audio = fitted(audio);
+        let mut given = Given { tokens: tokens.to_vec(), end: self.engine.context.token_eot(), logprobs: Vec::new() };
+        given.logprobs.reserve(tokens.len() + 1);
+        let vocabulary = usize::try_from(self.engine.context.n_vocab()).unwrap_or(0);
+        let mut only = (given, vocabulary);
+        let mut p = FullParams::new(SamplingStrategy::Greedy { best_of: 1 });
+        p.set_n_threads(self.threads);
+        p.set_print_progress(false);
+        p.set_print_special(false);
+        p.set_print_realtime(false);
+        p.set_print_timestamps(false);
+        p.set_language(Some(language));
+        p.set_no_context(true);
+        p.set_no_timestamps(true);
+        p.set_single_segment(true);
+        p.set_token_timestamps(true);
+        p.set_suppress_blank(false);
+        // A text that is forced cannot be decoded better at another temperature.
+        p.set_temperature_inc(0.0);
+        p.set_no_speech_thold(2.0);
+        p.set_entropy_thold(-1.0);
+        p.set_logprob_thold(-1e9);
+        // SAFETY: `only` outlives the call of `full`, which is the only one that calls back, on
+        // this thread's decoder alone (`best_of` is 1).
+        unsafe {
+            p.set_filter_logits_callback(Some(allow_only_given));
+            p.set_filter_logits_callback_user_data(std::ptr::from_mut(&mut only).cast());
+        }
+        self.state.full(p, &audio).map_err(|e| Error::Engine(format!("{e}")))?;
+        let mut heard = self.collect(audio.len() as u64)?;
+        heard.tokens.iter_mut().zip(&only.0.logprobs).for_each(|(t, p)| t.logprob = *p);
+        Ok(heard)
+    }
+
     fn collect(&self, len: u64) -> Result<Heard> {
         let end_of_text = self.engine.context.token_eot();
         let mut heard = Heard::default();
@@ -231,6 +268,41 @@ impl Hearer<'_> {
         }
         Ok(heard)
     }
+}
+
+/// The text that [`Hearer::hear_given`] forces.
+struct Given {
+    tokens: Vec<i32>,
+    end: i32,
+    /// What the model thought of each token before it was forced.
+    logprobs: Vec<f32>,
+}
+
+/// Called by whisper.cpp before it chooses a token: leaves one choice.
+unsafe extern "C" fn allow_only_given(
+    _context: *mut whisper_rs::whisper_rs_sys::whisper_context,
+    _state: *mut whisper_rs::whisper_rs_sys::whisper_state,
+    _tokens: *const whisper_rs::whisper_rs_sys::whisper_token_data,
+    decoded: std::ffi::c_int,
+    logits: *mut f32,
+    user_data: *mut std::ffi::c_void,
+) {
+    // SAFETY: `hear_given` passed this pointer to a value that lives until `full` returns, and
+    // whisper.cpp passes as many logits as the model has tokens.
+    let (given, logits) = unsafe {
+        let (given, vocabulary) = &mut *user_data.cast::<(Given, usize)>();
+        (given, std::slice::from_raw_parts_mut(logits, *vocabulary))
+    };
+    let at = usize::try_from(decoded).unwrap_or(0);
+    let next = given.tokens.get(at).copied().unwrap_or(given.end);
+    let Some(wanted) = usize::try_from(next).ok().filter(|n| *n < logits.len()) else { return };
+    let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f32 = logits.iter().map(|l| (l - max).exp()).sum();
+    let logprob = logits[wanted] - max - sum.ln();
+    given.logprobs.resize(at, f32::NEG_INFINITY);
+    given.logprobs.push(logprob);
+    logits.fill(f32::NEG_INFINITY);
+    logits[wanted] = 0.0;
 }
 
 /// Silence after pieces that are too short for Whisper; never more than its window.

@@ -9,6 +9,7 @@ pub mod normalise;
 
 mod conformer;
 mod ctc;
+mod forced_decoding;
 mod hama;
 mod hmm;
 mod lexicon;
@@ -19,6 +20,7 @@ mod realign;
 mod recording;
 mod spelling;
 
+pub use forced_decoding::ForcedDecoding;
 pub use phone_aligner::{AlignerFiles, PhoneAligner};
 pub use realign::{GUARD, realign};
 pub use recording::{Alignment, Problem, ProblemKind, TextSegment, align_text};
