@@ -3,8 +3,7 @@
 //! Each folder holds NAME.wav (16 kHz, mono, 16 bits) and NAME.tsv (start, end, word; seconds; `nan`
 //! where the reference does not know), as `scripts/make_alignment_references.py` makes them.
 //! A folder may also hold NAME.METHOD.tsv, times by another program: they are scored beside ours.
-//! With `--whisper`, the same text forced through Whisper (base): times by its attention (DTW) and its
-//! plain token times.
+//! With `--whisper`, the same text forced through Whisper (base): times by its attention (DTW).
 //! A file's first start and last end are left out of the scores only where the reference has none.
 
 use redline_transcribe::Result;
@@ -123,10 +122,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     (0..ends.len()).map(|i| Some((i.checked_sub(1).and_then(|b| ends[b]).unwrap_or(0.0), ends[i]?))).collect();
                 dtw.resize(truth.len(), None);
                 all.entry((set.clone(), voice.clone(), "whisper, forced, DTW".into())).or_default().add(&truth, &dtw);
-                let plain = |t: &Vec<redline_transcribe::engine::Token>| Some((seconds(t.first()?.plain.0), seconds(t.last()?.plain.1)));
-                let mut tokens: Vec<Option<Span>> = heard.iter().map(plain).collect();
-                tokens.resize(truth.len(), None);
-                all.entry((set.clone(), voice.clone(), "whisper, forced, token times".into())).or_default().add(&truth, &tokens);
             }
             for other in std::fs::read_dir(folder)?.filter_map(|e| Some(e.ok()?.path())) {
                 let file = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
