@@ -1,4 +1,5 @@
 //! `redline check`: a whole corpus has no error, and each kind of damage is found by its rule.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(feature = "dataset")]
 
 use redline_samples::Size;

@@ -1,4 +1,5 @@
 //! The reference dataset's records and raw layout in and out, and one request as a zip.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(feature = "dataset")]
 
 use redline_samples::Size;

@@ -1,4 +1,5 @@
 //! `redline stats`: the figures are those of the corpus, and every plot is drawn.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(feature = "dataset")]
 
 use redline_samples::Size;

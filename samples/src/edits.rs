@@ -47,7 +47,7 @@ pub(crate) fn make(s: &Stock<'_>, i: u64, events: u64, renders: u64) -> Result<(
         let (id, name) = *chance.pick(&COMMANDS);
         CommandEvent {
             t_ns: at(duration_ns, n, commands),
-            kind: if n % 2 == 0 { CommandKind::Started } else { CommandKind::Ended },
+            kind: if n.is_multiple_of(2) { CommandKind::Started } else { CommandKind::Ended },
             command_id: Some(id.into()),
             name: Some(name.into()),
             parameters: None,

@@ -16,7 +16,7 @@ use redline_schemas::{
     Cell, Consent, ConsentText, Corpus, CorpusManifest, Difficulty, EventStream, FORMAT_VERSION, Modality, ModelId, ModelManifest,
     Participant, ParticipantId, ParticipantsManifest, Protocol, Role, SessionDir, Timed, TopologyCounts, Utc, VIEWS, fsio, jsonl,
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// How much to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,8 @@ pub(crate) struct Stock<'a> {
 
 /// Share `i` of `n` of `total`, so that all shares make the total.
 pub(crate) fn share(total: u64, n: u64, i: u64) -> u64 {
-    if n == 0 { 0 } else { total * (i + 1) / n - total * i / n }
+    let up_to = |i: u64| (total * i).checked_div(n).unwrap_or(0);
+    up_to(i + 1) - up_to(i)
 }
 
 /// Makes a corpus in `dir`, which must hold none.
@@ -222,7 +223,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes a stream and its manifest entry.
-pub(crate) fn stream<T: serde::Serialize + Timed>(dir: &SessionDir, path: &PathBuf, events: &[T]) -> Result<Option<EventStream>> {
+pub(crate) fn stream<T: serde::Serialize + Timed>(dir: &SessionDir, path: &Path, events: &[T]) -> Result<Option<EventStream>> {
     let mut w = jsonl::Writer::create(path)?;
     for e in events {
         w.write(e)?;

@@ -54,7 +54,7 @@ fn video(f: &mut Findings, dir: &Path, manifest: &Path, session: &Session, v: &V
             format!("{} frames end at {:.3} s, but the session ends at {:.3} s", v.frames, seconds(end), seconds(session.duration_ns)),
         );
     }
-    if start < -FRAME_SLACK_NS || start > NS_PER_S {
+    if !(-FRAME_SLACK_NS..=NS_PER_S).contains(&start) {
         f.add(VIDEO_TIME, manifest, format!("the first frame stands at {:.3} s, not at the session’s start", seconds(start)));
     }
     let fps = f64::from(v.grid.fps_num) / f64::from(v.grid.fps_den);
