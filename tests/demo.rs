@@ -97,7 +97,7 @@ fn the_demo_shows_what_was_said_and_where_the_pointer_was() {
     let (hole, wider) = (find(&["hole"]), find(&["wider"]));
     find(&["sixteen", "16", "16mm"]);
     let edge = find(&["edge"]);
-    find(&["fillet"]);
+    find(&["radius"]);
     let small = find(&["hole"]);
     let at = |w: &Value| (w["mouse"][0].as_f64().unwrap(), w["mouse"][1].as_f64().unwrap());
     let near = |a: (f64, f64), b: (f64, f64), by: f64| assert!((a.0 - b.0).hypot(a.1 - b.1) < by, "{a:?} is not near {b:?}");

@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The sample part, so that the demo needs no source tree.
 const SAMPLE: &[u8] = include_bytes!("../../samples/bracket.step");
 
-/// Words that speech recognition spells otherwise without being told (“filet”).
-const WORD_LIST: &str = "fillet\nchamfer\ncounterbore\nflange\nbracket\nmillimeters\n";
+/// What the demo's participant agrees to: its virtual speaker, or you by pressing Enter.
+const CONSENT: &str = "This is a demonstration. Screen, voice and input are recorded into a folder on this machine and stay there.\n";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -62,11 +62,11 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let step = out.join("bracket.step");
     redline_schemas::fsio::write_atomic(&step, SAMPLE)?;
 
-    let words = out.join("words.txt");
-    redline_schemas::fsio::write_atomic(&words, WORD_LIST.as_bytes())?;
-    let words = format!("--word-list={}", words.display());
-    runner.quiet(&["init", &corpus_dir.to_string_lossy(), "--name=Redline demo", "--language=en", &words])?;
-    runner.quiet(&["participant", "add", "P01", &corpus_arg])?;
+    let consent = out.join("consent.txt");
+    redline_schemas::fsio::write_atomic(&consent, CONSENT.as_bytes())?;
+    let consent = format!("--consent={}", consent.display());
+    runner.quiet(&["init", &corpus_dir.to_string_lossy(), "--name=Redline demo", "--language=en", &consent])?;
+    runner.quiet(&["participant", "add", "P01", "--consented", &corpus_arg])?;
     runner.quiet(&["model", "add", &step.to_string_lossy(), "--id=bracket", "--name=Bracket", &corpus_arg])?;
     let corpus = Corpus::open(&corpus_dir)?;
     let seconds = args.seconds.to_string();
@@ -124,7 +124,7 @@ fn announce(out: &Path, seconds: u32, yes: bool) -> anyhow::Result<()> {
     eprintln!("  - the primary monitor, with the mouse pointer");
     eprintln!("  - the default microphone");
     eprintln!("  - mouse, wheel and shortcut keys (typed characters are not kept)");
-    eprintln!("Nothing leaves this machine. Open a model, then say what should change about it while you point at it.");
+    eprintln!("{CONSENT}Open a model, then say what should change about it while you point at it.");
     if yes {
         return Ok(());
     }

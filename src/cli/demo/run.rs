@@ -44,9 +44,9 @@ impl Runner {
         self.check()
     }
 
-    /// Runs `redline ARGS`, its output shown.
+    /// Runs `redline ARGS`, its output shown on standard error: the demo's own data is what it prints at its end.
     pub fn loud(&self, args: &[&str]) -> anyhow::Result<()> {
-        let child = self.command(args).spawn();
+        let child = self.command(args).stdout(Stdio::from(std::io::stderr())).spawn();
         Running { child: child.with_context(|| format!("could not run {}", self.exe.display()))?, name: format!("redline {}", args[0]) }
             .wait(self)
     }

@@ -31,13 +31,13 @@ struct Line {
 }
 
 const LINES: [Line; 4] = [
-    Line { say: "Please make this hole wider.", way: || circle(BORE, 10.0, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]), click: true },
+    Line { say: "Please make this big hole wider.", way: || circle(BORE, 10.0, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]), click: true },
     Line {
         say: "The diameter should be sixteen millimeters.",
         way: || vec![BORE, [50.0, -33.0, 12.0], [50.0, -17.0, 12.0], BORE],
         click: false,
     },
-    Line { say: "Then round this edge with a five millimeter fillet.", way: || UPPER_EDGE.to_vec(), click: true },
+    Line { say: "Then round this edge with a radius of five millimeters.", way: || UPPER_EDGE.to_vec(), click: true },
     Line { say: "And remove this small hole.", way: || circle(SMALL_HOLE, 5.0, [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]), click: true },
 ];
 
