@@ -20,9 +20,12 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn()
             .expect("chromedriver is installed (Debian: chromium-driver)");
-        let lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let port = lines.filter_map(|l| Some(l.rsplit_once("on port ")?.1.trim_end_matches('.').parse::<u16>().ok()?));
-        let port = { port }.next().expect("chromedriver says its port");
+        // It first says that it starts “on port 0”, then which one it got.
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let port = lines.by_ref().find_map(|l| l.rsplit_once("on port ")?.1.trim_end_matches('.').parse::<u16>().ok().filter(|p| *p != 0));
+        let port = port.expect("chromedriver says its port");
+        // What it says later must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
         let options = json!({ "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,1000", "--autoplay-policy=no-user-gesture-required"] });
         let made = post(
             &format!("http://127.0.0.1:{port}/session"),
