@@ -47,7 +47,8 @@ fn consent(f: &mut Findings, w: &Whole<'_>) {
     // A program has no consent to give.
     for p in active.into_iter().filter_map(|id| w.people.get(id)).filter(|p| p.agent.is_none()) {
         match (&p.consent, text) {
-            (None, _) => f.add(CONSENT, &path, format!("{} has sessions, but gave no consent", p.id)),
+            // Without a text there is nothing to agree to; NO_CONSENT_TEXT says so.
+            (None, Some(_)) => f.add(CONSENT, &path, format!("{} has sessions, but gave no consent", p.id)),
             (Some(c), Some(t)) if c.version != t.version => {
                 f.add(CONSENT, &path, format!("{} agreed to version {} of the text; version {} is in force", p.id, c.version, t.version));
             }

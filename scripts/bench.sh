@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The benchmarks whose figures stand in docs/. They need a quiet machine; about half an hour.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=${1:-bench-out}
+mkdir -p "$out"
+cargo build --release --quiet
+
+echo "== alignment: 60 flashes, then the microphone's clock off by 300 ppm both ways"
+target/release/redline sync-test --virtual --flashes 60 --out "$out/sync"
+target/release/redline sync-test --virtual --minutes 2 --skew-ppm 300 --out "$out/sync-fast"
+target/release/redline sync-test --virtual --minutes 2 --skew-ppm -300 --out "$out/sync-slow"
+
+echo "== what a killed recorder loses"
+cargo bench --quiet --bench kill
+
+echo "== cost against ffmpeg"
+cargo bench --quiet --bench cost -- --seconds 60 --rounds 3
+
+echo "== words against references"
+cargo bench --quiet -p redline-transcribe --bench alignment
