@@ -18,4 +18,9 @@ echo "== cost against ffmpeg"
 cargo bench --quiet --bench cost -- --seconds 60 --rounds 3
 
 echo "== words against references"
-cargo bench --quiet -p redline-transcribe --bench alignment
+refs="$out/references"
+.venv/bin/python scripts/make_alignment_references.py "$refs"
+cargo bench --quiet -p redline-transcribe --bench alignment -- "$refs/plain" "$refs/cad" "$refs/noisy"
+
+echo "== save latency of the correction loop"
+cargo bench --quiet --bench review_save

@@ -194,7 +194,7 @@ pub fn examine(e: Evidence<'_>) -> Vec<Finding> {
     if words.len() >= 4 && plain(e.prompt).contains(&text) {
         say("prompt-echo", Verdict::RetryOrDrop, "the text is a part of the word list".into());
     }
-    found.sort_by(|a, b| b.verdict.cmp(&a.verdict));
+    found.sort_by_key(|d| std::cmp::Reverse(d.verdict));
     found
 }
 
