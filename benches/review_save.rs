@@ -1,6 +1,8 @@
 //! How long a save takes: 200 annotators on a corpus of 10,000 requests, over HTTP, each save on the disk
 //! before it is acknowledged. `cargo bench --bench review_save`; exits 1 when the 95th percentile is over 20 ms.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 #[path = "../tests/review_support/mod.rs"]
 mod review_support;
 

@@ -1,4 +1,6 @@
 //! `redline align`: a given text with a request's audio.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(feature = "transcribe")]
 
 use redline_schemas::time::AudioClock;

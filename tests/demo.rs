@@ -1,5 +1,7 @@
 //! The demo, as a stranger would run it on a machine without display.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -1,5 +1,7 @@
 //! `redline import video` on videos made here, good and bad.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use redline_schemas::time::NS_PER_S;
 use redline_schemas::{Alignment, Corpus, RequestId, RequestManifest};
 use std::path::{Path, PathBuf};

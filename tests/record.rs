@@ -1,5 +1,7 @@
 //! `redline record` on a virtual desktop: what it records is what was injected.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod recording;
 
 use recording::*;

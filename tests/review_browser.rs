@@ -1,5 +1,7 @@
 //! The correction loop in real browsers: three people, two windows at once, text that would like to be a script.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod review_support;
 
 use redline_schemas::{Difficulty, Modality, TranscriptKind};

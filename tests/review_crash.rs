@@ -1,5 +1,7 @@
 //! kill -9 while people save, a hundred times: what was acknowledged is there.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod review_support;
 
 use redline_schemas::{RequestId, TranscriptKind};

@@ -1,5 +1,7 @@
 //! After acceptance the text is aligned with real (synthetic) speech, in the background.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod review_support;
 
 use redline_schemas::time::AudioClock;

@@ -1,5 +1,7 @@
 //! What the served page refuses: other sites, guessed keys, forged ids, paths, too much.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod review_support;
 
 use review_support::{Person, Server, corpus, plain, redline};

@@ -1,5 +1,7 @@
 //! The replay page, in headless Chromium.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod webdriver;
 
 use redline_schemas::{Corpus, EventStream};
