@@ -110,7 +110,7 @@ fn the_server_holds_the_rules() {
     assert_eq!(third.post(&at("/decide"), accept(revision)).0, 200);
     // And nothing after that.
     assert_eq!(code(third.post(&at("/decide"), accept(revision))), (409, "stale".into()));
-    assert_eq!(c.request_dir(&id).transcript(TranscriptKind::Oracle).unwrap().unwrap().correction.unwrap().changed, false);
+    assert!(!c.request_dir(&id).transcript(TranscriptKind::Oracle).unwrap().unwrap().correction.unwrap().changed);
 
     // What was refused is in the audit log.
     let log = server.join("C01").get("/api/audit");

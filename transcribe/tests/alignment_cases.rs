@@ -2,6 +2,8 @@
 //! (`redline model-fetch`, which `scripts/setup.sh` runs). Times come from where the pieces of
 //! each recording were put together, so they are exact.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use redline_schemas::Timing;
 use redline_transcribe::align::{AlignedWord, AlignerFiles, ForcedAligner, PhoneAligner, ProblemKind, TextSegment, align_text};
 use std::process::Command;
