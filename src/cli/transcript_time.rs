@@ -33,6 +33,7 @@ impl Time {
     }
 
     /// This clock to session time.
+    #[cfg(feature = "dataset")]
     pub fn to_session(self, session: &Session) -> anyhow::Result<Map> {
         Ok(match self {
             Self::Session => Box::new(|t| t),
