@@ -22,6 +22,7 @@ enum What {
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
+    let _ = ctx; // Only the dataset forms print.
     match args.what {
         #[cfg(feature = "transcribe")]
         What::Transcript(a) => super::export_transcript::run(a),
