@@ -10,6 +10,9 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
+    /// Write a transcript in the form of another program
+    #[cfg(feature = "transcribe")]
+    Transcript(super::export_transcript::Args),
     /// Write one request, its model and the people in it as a zip
     #[cfg(feature = "dataset")]
     Request(super::export_dataset::Request),
@@ -19,7 +22,10 @@ enum What {
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
+    let _ = ctx; // Only the dataset forms print.
     match args.what {
+        #[cfg(feature = "transcribe")]
+        What::Transcript(a) => super::export_transcript::run(a),
         #[cfg(feature = "dataset")]
         What::Request(a) => super::export_dataset::request(ctx, a),
         #[cfg(feature = "dataset")]

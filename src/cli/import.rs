@@ -24,6 +24,9 @@ enum What {
     Reference(Reference),
     /// Take in a request that `redline export request` wrote
     Request(Request),
+    /// Take over a transcript that WhisperX made
+    #[cfg(feature = "transcribe")]
+    Transcript(super::import_transcript::Args),
 }
 
 #[derive(clap::Args)]
@@ -79,6 +82,8 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         What::Video(v) => video(ctx, v),
         What::Reference(r) => reference(ctx, r),
         What::Request(r) => request(ctx, r),
+        #[cfg(feature = "transcribe")]
+        What::Transcript(t) => super::import_transcript::run(ctx, t),
     }
 }
 

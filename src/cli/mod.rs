@@ -16,8 +16,12 @@ mod doctor;
 mod export;
 #[cfg(feature = "dataset")]
 mod export_dataset;
+#[cfg(feature = "transcribe")]
+mod export_transcript;
 #[cfg(feature = "dataset")]
 mod import;
+#[cfg(all(feature = "dataset", feature = "transcribe"))]
+mod import_transcript;
 mod init;
 #[cfg(feature = "cad")]
 mod model;
@@ -46,6 +50,8 @@ mod sync_plot;
 mod sync_test;
 #[cfg(feature = "transcribe")]
 mod transcribe;
+#[cfg(feature = "transcribe")]
+mod transcript_time;
 #[cfg(feature = "dataset")]
 mod verify;
 #[cfg(feature = "view")]

@@ -119,7 +119,7 @@ pub fn sentences(words: Vec<HeardWord>) -> Vec<Vec<HeardWord>> {
     let mut words = words.into_iter().peekable();
     while let Some(w) = words.next() {
         let stem = w.text.trim_end_matches(['"', '”', '’', ')', '»']);
-        let long = stem.chars().filter(|c| c.is_alphanumeric()).count() >= 3 || stem.ends_with(['?', '!', '…', '。', '？', '！']);
+        let long = stem.chars().filter(|c| c.is_alphanumeric()).count() >= 2 || stem.ends_with(['?', '!', '…', '。', '？', '！']);
         let ends = stem.ends_with(['.', '?', '!', '…', '。', '？', '！']) && long;
         let next = words.peek().is_none_or(|n| n.text.chars().find(|c| c.is_alphanumeric()).is_none_or(|c| !c.is_lowercase()));
         open.push(w);

@@ -11,16 +11,24 @@ pub use whisperx::{read_whisperx, whisperx};
 
 use redline_schemas::{Segment, Transcript, Word};
 
-/// A transcript's segments with all times moved to another clock: `zero_ns` becomes 0, and nothing
-/// lies before it.
+/// A transcript's segments with all times put through `clock`; nothing lies before 0.
 #[must_use]
-pub fn on_clock(t: &Transcript, zero_ns: i64) -> Vec<Segment> {
-    let at = |ns: i64| ns.saturating_sub(zero_ns).max(0);
-    let word = |w: &Word| Word { start_ns: at(w.start_ns), end_ns: at(w.end_ns), ..w.clone() };
-    t.segments
-        .iter()
-        .map(|s| Segment { start_ns: at(s.start_ns), end_ns: at(s.end_ns), words: s.words.iter().map(word).collect(), ..s.clone() })
-        .collect()
+pub fn on_clock(t: &Transcript, clock: &dyn Fn(i64) -> i64) -> Vec<Segment> {
+    moved(&t.segments, &|ns| clock(ns).max(0))
+}
+
+/// Segments with all times put through `clock`.
+#[must_use]
+pub fn moved(segments: &[Segment], clock: &dyn Fn(i64) -> i64) -> Vec<Segment> {
+    let word = |w: &Word| {
+        let start_ns = clock(w.start_ns);
+        Word { start_ns, end_ns: clock(w.end_ns).max(start_ns), ..w.clone() }
+    };
+    let segment = |s: &Segment| {
+        let start_ns = clock(s.start_ns);
+        Segment { start_ns, end_ns: clock(s.end_ns).max(start_ns), words: s.words.iter().map(word).collect(), ..s.clone() }
+    };
+    segments.iter().map(segment).collect()
 }
 
 #[cfg(test)]
