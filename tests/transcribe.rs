@@ -1,4 +1,6 @@
 //! `redline transcribe` on speech made here, with the small English model.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 #![cfg(feature = "transcribe")]
 
 use redline_schemas::time::AudioClock;

@@ -56,7 +56,7 @@ pub fn run(a: Args) -> anyhow::Result<()> {
     let transcript = transcript.ok_or_else(missing).exit(Exit::Input)?;
 
     let first = if matches!(a.format, Format::Srt | Format::Vtt) { Time::Video } else { Time::Audio };
-    let clock = Time::or_present(a.time, first, &session).from_session(&session).exit(Exit::Input)?;
+    let clock = Time::or_present(a.time, first, &session).onto_session(&session).exit(Exit::Input)?;
     let segments = formats::on_clock(&transcript, &clock);
     let text = match a.format {
         Format::Srt => formats::srt(&segments),

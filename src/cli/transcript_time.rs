@@ -18,7 +18,7 @@ type Map = Box<dyn Fn(i64) -> i64>;
 
 impl Time {
     /// Session time to this clock.
-    pub fn from_session(self, session: &Session) -> anyhow::Result<Map> {
+    pub fn onto_session(self, session: &Session) -> anyhow::Result<Map> {
         Ok(match self {
             Self::Session => Box::new(|t| t),
             Self::Video => {

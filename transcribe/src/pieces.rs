@@ -76,12 +76,6 @@ impl<'a> Pieces<'a> {
         &self.reader
     }
 
-    /// Samples (16 kHz) held in memory.
-    #[cfg(test)]
-    fn held(&self) -> usize {
-        self.held.len()
-    }
-
     /// The next piece; `None` after the last.
     pub fn next_piece(&mut self) -> Result<Option<Piece>> {
         loop {

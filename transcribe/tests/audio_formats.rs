@@ -1,5 +1,7 @@
 //! Every rate, width and channel count comes out as the same mono 16 kHz, in length and in time.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use redline_transcribe::audio::{AudioReader, RATE};
 use std::path::Path;
 
