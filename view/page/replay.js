@@ -121,8 +121,10 @@ function start(data) {
     $('clock').value = `${t.toFixed(3)} s`;
     $('play').textContent = clock.paused() ? 'Play' : 'Pause';
     $('cursor').style.left = `calc(${left}px + (100% - ${left}px) * ${Math.max(0, Math.min(1, t / data.duration))})`;
+    // A player stops up to a microsecond before the time it is sent to.
+    const at = t + 0.001;
     for (const s of lit) {
-      const now = s.from <= t && t < s.to;
+      const now = s.from <= at && at < s.to;
       if (now !== s.node.classList.contains('now')) s.node.classList.toggle('now', now);
     }
     if (pointer) {
