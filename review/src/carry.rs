@@ -42,24 +42,29 @@ pub fn carry(base: &[Word], text: &str) -> Vec<Word> {
     let new_keys: Vec<String> = new.iter().map(|w| sound(w)).collect();
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_keys, &new_keys, Some(Instant::now() + DIFF_DEADLINE));
     let mut out: Vec<Word> = Vec::with_capacity(new.len());
-    for op in ops {
-        match op {
+    for (i, op) in ops.iter().enumerate() {
+        // What is new lies between the words around it, whatever indices the diff names for it.
+        let before = out.last().map(|w| w.end_ns);
+        let next_kept = ops[i + 1..].iter().find_map(|o| if let DiffOp::Equal { old_index, .. } = o { base.get(*old_index) } else { None });
+        let after = next_kept.map(|w| w.start_ns);
+        match *op {
             DiffOp::Equal { old_index, new_index, len } => {
                 let kept = base.iter().skip(old_index).zip(new.iter().skip(new_index)).take(len);
                 out.extend(kept.map(|(w, t)| Word { text: (*t).to_owned(), ..w.clone() }));
             }
             DiffOp::Delete { .. } => {}
             DiffOp::Insert { old_index, new_index, new_len } => {
-                let before = old_index.checked_sub(1).and_then(|i| base.get(i)).map(|w| w.end_ns);
-                let after = base.get(old_index).map(|w| w.start_ns);
-                let (start, end) = gap(before, after, new_len);
+                let old_before = old_index.checked_sub(1).and_then(|i| base.get(i)).map(|w| w.end_ns);
+                let old_after = base.get(old_index).map(|w| w.start_ns);
+                let (start, end) = gap(old_before.max(before), old_after.into_iter().chain(after).min(), new_len);
+                let (start, end) = within(start, end, before, after);
                 out.extend(spread(run(&new, new_index, new_len), start, end));
             }
             DiffOp::Replace { old_index, old_len, new_index, new_len } => {
                 let gone = base.get(old_index..old_index + old_len).unwrap_or_default();
                 let start = gone.first().map_or(0, |w| w.start_ns);
                 let end = gone.iter().map(|w| w.end_ns).max().unwrap_or(start);
-                let end = base.get(old_index + old_len).map_or(end, |next| end.min(next.start_ns));
+                let (start, end) = within(start, end, before, after);
                 out.extend(spread(run(&new, new_index, new_len), start, end));
             }
         }
@@ -69,6 +74,12 @@ pub fn carry(base: &[Word], text: &str) -> Vec<Word> {
 
 fn run<'a, 'b>(new: &'a [&'b str], at: usize, len: usize) -> &'a [&'b str] {
     new.get(at..at + len).unwrap_or_default()
+}
+
+/// The span, kept behind the word before it and in front of the word after it.
+fn within(start: i64, end: i64, before: Option<i64>, after: Option<i64>) -> (i64, i64) {
+    let start = start.min(after.unwrap_or(start)).max(before.unwrap_or(start));
+    (start, end.min(after.unwrap_or(end)).max(start))
 }
 
 /// Where words go that stand between two known times.
@@ -204,6 +215,14 @@ mod tests {
         assert_eq!((w[1].score, w[1].timing), (None, Timing::Interpolated));
         sent[1].timing = Timing::Manual;
         assert_eq!(admit(&b, "a b", Some(sent), 10_000).unwrap().1[1].timing, Timing::Manual);
+    }
+
+    #[test]
+    fn words_stay_in_order_whatever_the_diff_says() {
+        for (old, new) in [("a a a aba", " aba aba b b"), ("a b a b", "b a b a b a"), ("c", "a c a c a")] {
+            let w = carry(&base(old), new);
+            assert!(w.windows(2).all(|p| p[0].start_ns <= p[1].start_ns), "{old:?} to {new:?}: {w:?}");
+        }
     }
 
     #[test]
