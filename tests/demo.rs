@@ -1,6 +1,5 @@
 //! The demo, as a stranger would run it on a machine without display.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on has failed.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

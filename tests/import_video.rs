@@ -1,6 +1,5 @@
 //! `redline import video` on videos made here, good and bad.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on has failed.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use redline_schemas::time::NS_PER_S;
 use redline_schemas::{Alignment, Corpus, RequestId, RequestManifest};

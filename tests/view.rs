@@ -1,6 +1,5 @@
 //! The replay page, in headless Chromium.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on has failed.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod webdriver;
 
