@@ -23,6 +23,10 @@ const SILENT: Duration = Duration::from_millis(1_000);
 /// Capture lies at most about so long before its callback: samples whose callbacks come earlier after the
 /// session's start were captured before it.
 const LATENCY_NS: i64 = 50_000_000;
+/// The audio reaches the session's end when it is this near: less than the smallest buffer in use.
+const TAIL_NS: i64 = 2_000_000;
+/// So long after the stop a device may still hand over what it captured before.
+const LATE_NS: i64 = 1_000_000_000;
 /// How often a lost microphone is looked for.
 const RETRY: Duration = Duration::from_millis(1_000);
 /// How long opening may take before the first samples come.
@@ -243,7 +247,10 @@ impl Writer<'_> {
             let stopping = self.shared.stopping();
             match receive.recv_timeout(POLL) {
                 Ok(Message::Chunk(c)) => {
-                    heard = Instant::now();
+                    // A device that only ever hands over nothing is as gone as one that is still.
+                    if !c.samples.is_empty() {
+                        heard = Instant::now();
+                    }
                     match self.write(&c) {
                         Ok(Some(end)) => last_end_ns = end,
                         Ok(None) => {}
@@ -255,7 +262,7 @@ impl Writer<'_> {
                 }
                 Ok(Message::Lost(why)) => self.lost(&mut stream, last_end_ns, &why),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    if stopping {
+                    if stopping && stream.is_none() {
                         break;
                     }
                     if let Err(e) = self.times.flush_if_due() {
@@ -275,9 +282,12 @@ impl Writer<'_> {
                     heard = Instant::now();
                 }
             }
-            // After the stop, what the device already captured is still taken: at most a few buffers.
-            if stopping && self.shared.clock.now_ns() > self.shared.end_ns.load(Ordering::Acquire) + 300_000_000 {
-                break;
+            // What the device captured before the stop is still taken, however late it hands it over, within reason.
+            if stopping {
+                let end_ns = self.shared.end_ns.load(Ordering::Acquire);
+                if last_end_ns >= end_ns - TAIL_NS || self.shared.clock.now_ns() > end_ns + LATE_NS {
+                    break;
+                }
             }
         }
         drop(stream);
@@ -305,12 +315,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a chunk's part inside the session; session time of its callback.
+    /// Writes a chunk's part inside the session; session time at which its last sample was captured.
     fn write(&mut self, c: &Chunk) -> Result<Option<i64>> {
         let step = 1e9 / f64::from(self.rate);
         let callback_ns = self.shared.clock.at(c.callback_ns);
-        // Where the session begins and ends is judged by when callbacks ran: what the device says is wrong by
-        // hundreds of milliseconds while a stream starts.
+        // Where the session begins is judged by when callbacks ran: what the device says is wrong by hundreds of
+        // milliseconds while a stream starts.
         let mut begin_ns = callback_ns - (c.samples.len() as f64 * step) as i64;
         let mut samples = &c.samples[..];
         let mut skipped_ns = 0;
@@ -320,9 +330,11 @@ impl Writer<'_> {
             skipped_ns = (skip as f64 * step) as i64;
             begin_ns += skipped_ns;
         }
+        // Where it ends, by the device's word: a buffer that comes late was captured before.
+        let t_ns = self.shared.clock.at(c.captured_ns) + skipped_ns;
         let end_ns = self.shared.end_ns.load(Ordering::Acquire);
         if end_ns != i64::MAX {
-            let keep = ((end_ns - begin_ns).max(0) as f64 / step) as usize;
+            let keep = ((end_ns - t_ns.min(begin_ns)).max(0) as f64 / step) as usize;
             samples = &samples[..samples.len().min(keep)];
         }
         if samples.is_empty() {
@@ -332,7 +344,6 @@ impl Writer<'_> {
             self.shared.say("the microphone is back".into());
             g.end(&self.shared.marks, begin_ns)?;
         }
-        let t_ns = self.shared.clock.at(c.captured_ns) + skipped_ns;
         let time = AudioTime { t_ns, callback_ns, sample: self.wav.samples(), samples: samples.len() as u32 };
         self.wav.write(samples)?;
         self.times.write(&time)?;
@@ -340,7 +351,7 @@ impl Writer<'_> {
         self.times.flush()?;
         let peak = samples.iter().map(|s| s.unsigned_abs()).max().unwrap_or(0);
         self.shared.level.store((f32::from(peak) / 32768.0).to_bits(), Ordering::Relaxed);
-        Ok(Some(callback_ns))
+        Ok(Some(callback_ns.min(t_ns + (samples.len() as f64 * step) as i64)))
     }
 }
 
