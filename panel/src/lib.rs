@@ -1,0 +1,1 @@
+//! The designer's window and the drawing overlay.
