@@ -1,13 +1,15 @@
-//! What recording costs, next to `ffmpeg -f x11grab` on the same screen with moving content:
+//! What recording costs, next to `ffmpeg -f x11grab` and, where it is installed, SimpleScreenRecorder, on the same screen with
+//! moving content:
 //! `cargo bench --bench cost -- [--seconds N] [--rounds N] [--busy]`.
 //!
-//! Both scale to height 720 at 30 fps with the mouse drawn in and encode with the same x264 settings. CPU time and peak
+//! All scale to height 720 at 30 fps with the mouse drawn in and encode with the same x264 settings. CPU time and peak
 //! memory are the process's own, as the kernel counts them; Redline's include its finishing touches. `--busy` keeps one
 //! core at work elsewhere.
 
 use redline_desk::{Options, VirtualDesktop};
 use redline_media::EncodeSettings;
 use redline_schemas::{Corpus, RequestManifest};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -71,9 +73,19 @@ fn main() -> Result<()> {
     let mut costs = Vec::new();
     for round in 1..=rounds {
         // Turn about, so that neither always has the quieter machine.
-        for which in if round % 2 == 1 { ["redline", "ffmpeg"] } else { ["ffmpeg", "redline"] } {
+        let mut turns = vec!["redline", "ffmpeg"];
+        if installed("simplescreenrecorder") {
+            turns.push("ssr");
+        }
+        let first = round as usize % turns.len();
+        turns.rotate_left(first);
+        for which in turns {
             eprintln!("round {round} of {rounds}: {which}, {seconds} s");
-            costs.push(if which == "redline" { redline(&desk, &corpus, seconds)? } else { ffmpeg(&desk, dir.path(), seconds)? });
+            costs.push(match which {
+                "redline" => redline(&desk, &corpus, seconds)?,
+                "ffmpeg" => ffmpeg(&desk, dir.path(), seconds)?,
+                _ => simple_screen_recorder(&desk, dir.path(), seconds)?,
+            });
         }
     }
     stop.store(true, Ordering::Relaxed);
@@ -115,6 +127,40 @@ fn ffmpeg(desk: &VirtualDesktop, dir: &Path, seconds: u32) -> Result<Cost> {
     let last = |key: &str| text.lines().rev().find_map(|l| l.strip_prefix(key)).and_then(|v| v.trim().parse().ok()).unwrap_or(0);
     let bytes = std::fs::metadata(&out)?.len();
     Ok(used.cost("ffmpeg x11grab", bytes, last("frame="), last("dup_frames="), last("drop_frames=")))
+}
+
+fn installed(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|p| std::env::split_paths(&p).any(|d| d.join(program).is_file()))
+}
+
+/// `apt-get install simplescreenrecorder`: driven through its standard input; it counts no repeated pictures.
+fn simple_screen_recorder(desk: &VirtualDesktop, dir: &Path, seconds: u32) -> Result<Cost> {
+    let (out, settings) = (dir.join("ssr.mp4"), dir.join("ssr.conf"));
+    let _ = std::fs::remove_file(&out);
+    let s = EncodeSettings::new(1280, 720, 30);
+    let (w, h) = SIZE;
+    let text = format!(
+        "[welcome]\nskip_page=true\n[input]\nvideo_area=fixed\nvideo_x=0\nvideo_y=0\nvideo_w={w}\nvideo_h={h}\nvideo_frame_rate=30\n\
+         video_scale=true\nvideo_scaled_w=1280\nvideo_scaled_h=720\nvideo_record_cursor=true\naudio_enabled=false\n[output]\nfile={}\n\
+         separate_files=false\nadd_timestamp=false\ncontainer=mp4\nvideo_codec=h264\nvideo_h264_crf={}\nvideo_h264_preset=2\n\
+         video_options=\"threads=1,tune=zerolatency,bf=0,g=60\"\nvideo_allow_frame_skipping=true\n[record]\nhotkey_enable=false\n",
+        out.display(),
+        s.crf
+    );
+    std::fs::write(&settings, text)?;
+    let mut c = desk.command("simplescreenrecorder");
+    c.env("HOME", dir).arg(format!("--settingsfile={}", settings.display()));
+    c.args(["--no-systray", "--start-recording", "--start-hidden", "--no-redirect-stderr"]);
+    let mut child = c.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut orders = child.stdin.take().ok_or("no standard input")?;
+    let hand = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(seconds.into()));
+        orders.write_all(b"record-save\nquit\n")
+    });
+    let used = watch(child, seconds)?;
+    hand.join().map_err(|_| "the hand panicked")??;
+    let frames = redline_media::probe(&out)?.need_video()?.frames.unwrap_or(0);
+    Ok(used.cost("SSR", std::fs::metadata(&out)?.len(), frames, 0, 0))
 }
 
 /// What a process used.
@@ -185,9 +231,11 @@ fn print(costs: &[Cost]) -> Result<()> {
         v.sort_by(f64::total_cmp);
         v.get(v.len() / 2).copied().unwrap_or(f64::NAN)
     };
-    let ratio = |of| median("redline", of) / median("ffmpeg", of);
-    let (second, picture) = (ratio(|c| c.cpu_s_per_s), ratio(|c| c.cpu_ms_per_picture));
-    eprintln!("median CPU, redline to ffmpeg: {second:.2} times a second, {picture:.2} times a picture");
+    for peer in ["ffmpeg", "SSR"].into_iter().filter(|p| costs.iter().any(|c| c.recorder.starts_with(p))) {
+        let ratio = |of| median("redline", of) / median(peer, of);
+        let (second, picture) = (ratio(|c| c.cpu_s_per_s), ratio(|c| c.cpu_ms_per_picture));
+        eprintln!("median CPU, redline to {peer}: {second:.2} times a second, {picture:.2} times a picture");
+    }
     Ok(())
 }
 

@@ -12,9 +12,8 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use redline_media::WavWriter;
 use redline_schemas::{AudioTime, SessionDir, jsonl};
 use std::collections::VecDeque;
-use std::os::fd::AsRawFd as _;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -81,26 +80,21 @@ pub fn microphones() -> Vec<MicrophoneInfo> {
     })
 }
 
-/// Runs `f` with standard error closed to the C libraries under cpal, which print to it whatever they look for in vain.
-/// What really fails comes back as an error.
+/// Runs `f` with what ALSA prints, whatever it looks for in vain, going to the log. What really fails comes back as an
+/// error. Standard error itself is left alone: the recorder speaks to the person there meanwhile.
+#[cfg(target_os = "linux")]
 fn quietly<T>(f: impl FnOnce() -> T) -> T {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") else { return f() };
-    // SAFETY: `kept` is a descriptor of our own, or -1, which is checked; 2 stays open throughout.
-    let kept = unsafe { libc::dup(2) };
-    if kept < 0 {
-        return f();
-    }
-    // SAFETY: as above.
-    unsafe { libc::dup2(null.as_raw_fd(), 2) };
+    let said = alsa::Output::local_error_handler();
     let r = f();
-    // SAFETY: as above; `kept` is closed once.
-    unsafe {
-        libc::dup2(kept, 2);
-        libc::close(kept);
+    if let Ok(said) = said {
+        tracing::debug!("{}", said.borrow().to_string().trim_end());
     }
     r
+}
+
+#[cfg(not(target_os = "linux"))]
+fn quietly<T>(f: impl FnOnce() -> T) -> T {
+    f()
 }
 
 /// Checks that the microphone exists and can be opened, without recording.
@@ -462,4 +456,16 @@ where
         },
         None,
     )
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::quietly;
+
+    #[test]
+    fn opening_a_microphone_leaves_standard_error_to_the_recorder() {
+        let target = || std::fs::read_link("/proc/self/fd/2").unwrap();
+        let before = target();
+        assert_eq!(quietly(target), before);
+    }
 }

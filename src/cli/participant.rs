@@ -1,4 +1,4 @@
-//! `redline participant`: adds and lists pseudonymous participants.
+//! `redline participant`: adds and lists pseudonymous participants, and records their consent.
 
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit as _};
@@ -27,6 +27,13 @@ enum What {
         #[command(flatten)]
         corpus: CorpusArg,
     },
+    /// Record that a participant has now agreed to the corpus's consent text
+    Consent {
+        /// The pseudonym
+        id: ParticipantId,
+        #[command(flatten)]
+        corpus: CorpusArg,
+    },
     /// List the participants
     List {
         #[command(flatten)]
@@ -42,11 +49,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
             if all.participants.iter().any(|p| p.id == id) {
                 return Err(anyhow::anyhow!("{}: participant {id} exists already", corpus.participants_path().display())).exit(Exit::Input);
             }
-            let consent = match (consented, corpus.manifest()?.consent) {
-                (false, _) => None,
-                (true, Some(text)) => Some(Consent { version: text.version, given_utc: chrono::Utc::now() }),
-                (true, None) => bail!("the corpus has no consent text to agree to: make it with `redline init --consent FILE`"),
-            };
+            let consent = if consented { Some(consent_now(&corpus)?) } else { None };
             roles.sort();
             roles.dedup();
             let participant = Participant { id, roles, created_utc: chrono::Utc::now(), consent, agent: None };
@@ -57,6 +60,26 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
             }
             all.participants.push(participant);
             all.participants.sort_by(|a, b| a.id.cmp(&b.id));
+            Ok(corpus.write_participants(&all)?)
+        }
+        What::Consent { id, corpus } => {
+            let corpus = corpus.open()?;
+            let mut all = corpus.participants()?;
+            let consent = consent_now(&corpus)?;
+            let Some(participant) = all.participants.iter_mut().find(|p| p.id == id) else {
+                let path = corpus.participants_path();
+                return Err(anyhow::anyhow!("{}: there is no participant {id}: `redline participant list` shows them", path.display()))
+                    .exit(Exit::Input);
+            };
+            // What was agreed to first stays on record for the version that it was.
+            if participant.consent.as_ref().is_none_or(|c| c.version != consent.version) {
+                participant.consent = Some(consent);
+            }
+            if ctx.json {
+                println!("{}", serde_json::to_string(participant)?);
+            } else {
+                println!("{id}");
+            }
             Ok(corpus.write_participants(&all)?)
         }
         What::List { corpus } => {
@@ -74,5 +97,13 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
             println!("{table}");
             Ok(())
         }
+    }
+}
+
+/// Agreement, as of now, to the consent text that the corpus has.
+fn consent_now(corpus: &redline_schemas::Corpus) -> anyhow::Result<Consent> {
+    match corpus.manifest()?.consent {
+        Some(text) => Ok(Consent { version: text.version, given_utc: chrono::Utc::now() }),
+        None => bail!("the corpus has no consent text to agree to: make it with `redline init --consent FILE`"),
     }
 }

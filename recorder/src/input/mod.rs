@@ -1,9 +1,15 @@
 //! Mouse, wheel and keys of the whole desktop.
 //!
-//! rdev's listener cannot be stopped and there is one a process, so it runs from its first use to
+//! A platform's listener cannot always be stopped and there is one a process, so it runs from its first use to
 //! the process's end and hands events to the session that is being recorded, if there is one.
 
-use crate::clock::monotonic_ns;
+#[cfg(not(target_os = "linux"))]
+#[path = "rdev.rs"]
+mod platform;
+#[cfg(target_os = "linux")]
+#[path = "x11.rs"]
+mod platform;
+
 use crate::keys::{Chord, KeyNamer, KeyPolicy};
 use crate::screen::no_screen;
 use crate::shared::{Shared, StopReason};
@@ -17,7 +23,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// An event as the platform tells it.
 struct Raw {
+    /// When it happened, as well as the platform knows, on the monotonic clock.
     at_ns: i64,
     event: EventType,
 }
@@ -29,13 +37,11 @@ static LISTENER: OnceLock<()> = OnceLock::new();
 fn listen() {
     LISTENER.get_or_init(|| {
         let started = spawn("input", || {
-            let result = rdev::listen(|e| {
-                let at_ns = monotonic_ns();
+            let why = platform::listen(|raw| {
                 if let Some(s) = SINK.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-                    let _ = s.send(Raw { at_ns, event: e.event_type });
+                    let _ = s.send(raw);
                 }
             });
-            let why = result.err().map_or_else(|| "the listener ended".into(), |e| format!("{e:?}"));
             let _ = FAILED.set(why);
         });
         if let Err(e) = started {
@@ -156,8 +162,6 @@ impl Writer<'_> {
                 pointed(InputKind::Move, self.at)
             }
             EventType::ButtonPress(b) => InputEvent { button: Some(button(b)), ..pointed(InputKind::Press, self.at) },
-            // The wheel's sideways steps come as buttons 6 and 7, and their release is no event.
-            EventType::ButtonRelease(Button::Unknown(6 | 7)) => return None,
             EventType::ButtonRelease(b) => InputEvent { button: Some(button(b)), ..pointed(InputKind::Release, self.at) },
             EventType::Wheel { delta_x, delta_y } => {
                 InputEvent { dx: Some(delta_x as f64), dy: Some(delta_y as f64), ..pointed(InputKind::Wheel, self.at) }

@@ -1,0 +1,48 @@
+//! `redline participant`: who takes part, and what they agreed to.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn redline(corpus: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_redline")).args(args).arg("--json").arg("--corpus").arg(corpus).output().unwrap()
+}
+
+fn consents(corpus: &Path) -> serde_json::Value {
+    let o = redline(corpus, &["participant", "list"]);
+    serde_json::from_slice::<serde_json::Value>(&o.stdout).unwrap()[0]["consent"].clone()
+}
+
+#[test]
+fn consent_can_be_given_later_and_keeps_its_first_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (text, corpus) = (dir.path().join("consent.md"), dir.path().join("c"));
+    std::fs::write(&text, "I agree that my recordings are published.\n").unwrap();
+    let o = Command::new(env!("CARGO_BIN_EXE_redline")).arg("init").arg(&corpus).arg("--consent").arg(&text).output().unwrap();
+    assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
+    assert!(redline(&corpus, &["participant", "add", "P01"]).status.success());
+    assert_eq!(consents(&corpus), serde_json::Value::Null);
+
+    assert!(redline(&corpus, &["participant", "consent", "P01"]).status.success());
+    let given = consents(&corpus);
+    assert!(given["version"].is_string() && given["given_utc"].is_string(), "{given}");
+    assert!(redline(&corpus, &["participant", "consent", "P01"]).status.success());
+    assert_eq!(consents(&corpus), given, "the same text is agreed to once");
+
+    let o = redline(&corpus, &["participant", "consent", "P09"]);
+    assert_eq!(o.status.code(), Some(5));
+    let said = String::from_utf8_lossy(&o.stderr).into_owned();
+    assert!(said.contains("participants.json") && said.contains("no participant P09"), "{said}");
+}
+
+#[test]
+fn without_a_text_there_is_nothing_to_agree_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("c");
+    assert!(Command::new(env!("CARGO_BIN_EXE_redline")).arg("init").arg(&corpus).output().unwrap().status.success());
+    assert!(redline(&corpus, &["participant", "add", "P01"]).status.success());
+    let o = redline(&corpus, &["participant", "consent", "P01"]);
+    assert!(!o.status.success());
+    assert!(String::from_utf8_lossy(&o.stderr).contains("redline init --consent"));
+}
