@@ -5,8 +5,7 @@
 mod review_support;
 
 use redline_schemas::{Difficulty, Modality, TranscriptKind};
-use review_support::{HEARD, Server, corpus, invite, request};
-use std::process::Command;
+use review_support::{HEARD, Server, browser, corpus, invite, request};
 
 #[test]
 fn three_people_play_the_loop_in_browsers() {
@@ -24,15 +23,7 @@ fn three_people_play_the_loop_in_browsers() {
         "links": { "P01": link("P01"), "P02": link("P02"), "P03": link("P03"), "C01": link("C01"), "P04": link("P04") },
         "request": first, "script": script, "long": long, "shots": std::env::var("REDLINE_SCREENSHOTS").ok(),
     });
-    let driver = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser");
-    if !std::path::Path::new(driver).join("node_modules/playwright-core").is_dir() {
-        let installed = Command::new("npm").args(["ci", "--silent", "--no-fund", "--no-audit", "--prefix", driver]).status().unwrap();
-        assert!(installed.success(), "the browser driver could not be installed");
-    }
-    let out = Command::new("node").arg(format!("{driver}/loop.mjs")).env("REDLINE_LOOP", want.to_string()).output().unwrap();
-    let (said, talk) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    assert!(out.status.success(), "{said}\n{talk}");
-    println!("{said}");
+    println!("{}", browser("loop.mjs", &want));
 
     // What the browsers left behind.
     let oracle = c.request_dir(&first).transcript(TranscriptKind::Oracle).unwrap().unwrap();

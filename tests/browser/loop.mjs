@@ -1,64 +1,6 @@
-// Plays the whole correction loop in real browsers. What to open comes as JSON in REDLINE_LOOP:
-// { url, links: { P01, P02, P03, C01 }, request, script, shots }. Says what went wrong and exits 1.
+// Plays the whole correction loop in real browsers: { url, links: { P01, P02, P03, C01, P04 }, request, script, long, shots }.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { chromium } from 'playwright-core';
-
-const want = JSON.parse(process.env.REDLINE_LOOP);
-const open = [];
-const problems = [];
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-  '--autoplay-policy=no-user-gesture-required'];
-
-/** A browser of its own for one person. */
-async function person(id, scheme = 'light') {
-  const dir = mkdtempSync(join(tmpdir(), 'redline-browser-'));
-  const context = await chromium.launchPersistentContext(dir, {
-    executablePath: process.env.REDLINE_CHROMIUM ?? '/usr/bin/chromium', headless: true, args: FLAGS, viewport: { width: 1280, height: 720 }, colorScheme: scheme,
-  });
-  open.push([context, dir]);
-  const page = context.pages()[0];
-  page.setDefaultTimeout(20_000);
-  page.on('pageerror', (e) => problems.push(`${id}: ${e.stack ?? e}`));
-  page.on('dialog', (d) => { problems.push(`${id}: a script of a transcript ran: ${d.message()}`); void d.dismiss(); });
-  page.on('console', (m) => { if (m.type() === 'error' && /Content Security|Refused to/.test(m.text())) problems.push(`${id}: ${m.text()}`); });
-  await page.goto(want.links[id]);
-  await page.getByRole('heading', { level: 1 }).first().waitFor();
-  assert.ok(!page.url().includes('join'), 'the key is out of the address bar');
-  return page;
-}
-
-async function shot(page, name) {
-  if (!want.shots) return;
-  for (const scheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.waitForTimeout(250);
-    await page.screenshot({ path: join(want.shots, `${name}-${scheme}.png`) });
-  }
-  await page.emulateMedia({ colorScheme: 'light' });
-}
-
-const visit = async (page, request) => {
-  await page.goto(`${want.url}/#/r/${request}`);
-  await page.locator('.line').first().waitFor();
-};
-const saved = (page) => page.locator('.save.saved', { hasText: 'Saved' }).waitFor();
-const lines = (page) => page.locator('.line').allTextContents();
-/** The state that the server has, asked with the page's own session. */
-const server = (page, request) => page.evaluate(async (r) => (await fetch(`/api/requests/${r}`)).json(), request);
-
-/** Selects `words` in a line, as a double click and a drag would. */
-async function select(page, line, words) {
-  await page.locator('.line').nth(line).focus();
-  await page.evaluate(([n, w]) => {
-    const node = document.querySelectorAll('.line')[n].firstChild;
-    const at = node.data.indexOf(w);
-    if (at < 0) throw new Error(`“${w}” is not in “${node.data}”`);
-    getSelection().setBaseAndExtent(node, at, node, at + w.length);
-  }, [line, words]);
-}
+import { lines, perform, person, saved, select, server, shot, visit, want } from './people.mjs';
 
 async function play() {
   const p1 = await person('P01');
@@ -274,15 +216,4 @@ async function play() {
   }
 }
 
-try {
-  await play();
-  assert.deepEqual(problems, []);
-  console.log('the loop was played');
-} catch (e) {
-  for (const [context] of open) for (const p of context.pages()) console.error(`${p.url()}: ${(await p.locator('body').innerText().catch(() => '')).slice(0, 300)}`);
-  console.error(problems.join('\n'));
-  console.error(e);
-  process.exitCode = 1;
-} finally {
-  for (const [context, dir] of open) { await context.close().catch(() => {}); rmSync(dir, { recursive: true, force: true, maxRetries: 5 }); }
-}
+await perform(play);

@@ -249,6 +249,19 @@ impl Drop for Server {
     }
 }
 
+/// Plays a scene of `tests/browser` in real browsers; what they said.
+pub fn browser(scene: &str, want: &Value) -> String {
+    let driver = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser");
+    if !Path::new(driver).join("node_modules/playwright-core").is_dir() {
+        let installed = Command::new("npm").args(["ci", "--silent", "--no-fund", "--no-audit", "--prefix", driver]).status().unwrap();
+        assert!(installed.success(), "the browser driver could not be installed");
+    }
+    let out = Command::new("node").arg(format!("{driver}/{scene}")).env("REDLINE_LOOP", want.to_string()).output().unwrap();
+    let (said, talk) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{said}\n{talk}");
+    said.into_owned()
+}
+
 pub fn invite(root: &Path, participant: &str) -> String {
     let out = Command::new(BIN).args(["review", "invite", participant, "--corpus"]).arg(root).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
