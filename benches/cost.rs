@@ -1,6 +1,6 @@
 //! What recording costs, next to `ffmpeg -f x11grab` and, where it is installed, SimpleScreenRecorder, on the same screen with
 //! moving content:
-//! `cargo bench --bench cost -- [--seconds N] [--rounds N] [--busy]`.
+//! `cargo bench --bench cost -- [--seconds N] [--rounds N] [--busy] [--only redline|ffmpeg|ssr]`.
 //!
 //! All scale to height 720 at 30 fps with the mouse drawn in and encode with the same x264 settings. CPU time and peak
 //! memory are the process's own, as the kernel counts them; Redline's include its finishing touches. `--busy` keeps one
@@ -41,15 +41,16 @@ struct Cost {
 
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
-    let (mut seconds, mut rounds, mut busy) = (60_u32, 3_u32, false);
+    let (mut seconds, mut rounds, mut busy, mut only) = (60_u32, 3_u32, false, None);
     while let Some(a) = args.next() {
         match a.as_str() {
             "--seconds" => seconds = args.next().ok_or("--seconds needs a number")?.parse()?,
             "--rounds" => rounds = args.next().ok_or("--rounds needs a number")?.parse()?,
             "--busy" => busy = true,
+            "--only" => only = Some(args.next().ok_or("--only needs redline, ffmpeg or ssr")?),
             // What cargo adds by itself.
             "--bench" => {}
-            other => return Err(format!("unknown option {other}: --seconds N, --rounds N, --busy").into()),
+            other => return Err(format!("unknown option {other}: --seconds N, --rounds N, --busy, --only RECORDER").into()),
         }
     }
     let desk = VirtualDesktop::start(Options { width: SIZE.0, height: SIZE.1, sound: false, ..Options::default() })?;
@@ -77,7 +78,8 @@ fn main() -> Result<()> {
         if installed("simplescreenrecorder") {
             turns.push("ssr");
         }
-        let first = round as usize % turns.len();
+        turns.retain(|t| only.as_deref().is_none_or(|o| o == *t));
+        let first = round as usize % turns.len().max(1);
         turns.rotate_left(first);
         for which in turns {
             eprintln!("round {round} of {rounds}: {which}, {seconds} s");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The benchmarks whose figures stand in docs/. They need a quiet machine; about half an hour.
+# The benchmarks whose figures stand in docs/. They need a quiet machine; about an hour.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-bench-out}
@@ -16,6 +16,8 @@ cargo bench --quiet --bench kill
 
 echo "== cost against ffmpeg"
 cargo bench --quiet --bench cost -- --seconds 60 --rounds 3
+echo "== ten minutes with one core busy elsewhere"
+cargo bench --quiet --bench cost -- --seconds 600 --rounds 1 --busy --only redline
 
 echo "== words against references"
 refs="$out/references"
