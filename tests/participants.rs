@@ -46,3 +46,28 @@ fn without_a_text_there_is_nothing_to_agree_to() {
     assert!(!o.status.success());
     assert!(String::from_utf8_lossy(&o.stderr).contains("redline init --consent"));
 }
+
+#[test]
+fn a_corpus_of_another_format_version_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("c");
+    assert!(Command::new(env!("CARGO_BIN_EXE_redline")).arg("init").arg(&corpus).output().unwrap().status.success());
+    let manifest = corpus.join("corpus.json");
+    let mut v: serde_json::Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    v["format_version"] = 99.into();
+    std::fs::write(&manifest, v.to_string()).unwrap();
+    let people = std::fs::read(corpus.join("participants.json")).unwrap();
+    for args in [
+        &["participant", "add", "P02"][..],
+        &["record", "--participant", "P01", "--duration", "1"],
+        &["pack", "--out", "t"],
+        &["transcribe"],
+    ] {
+        let o = redline(&corpus, args);
+        let said = String::from_utf8_lossy(&o.stderr).into_owned();
+        assert_eq!(o.status.code(), Some(5), "{args:?}: {said}");
+        assert!(said.contains("corpus.json") && said.contains("99"), "{args:?}: {said}");
+    }
+    assert_eq!(std::fs::read(corpus.join("participants.json")).unwrap(), people);
+    assert_eq!(std::fs::read_dir(corpus.join("requests")).unwrap().count(), 0);
+}

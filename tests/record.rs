@@ -129,8 +129,11 @@ fn a_thousand_events_a_second_are_complete_and_in_order() {
     assert_eq!(rec.stop().1, Some(0));
     let (events, _) = jsonl::read_all::<InputEvent>(&session.input()).unwrap();
     let moves: Vec<_> = events.iter().filter(|e| e.kind == InputKind::Move).collect();
-    assert_eq!(moves.len() as u64, sent, "complete");
-    for (i, e) in moves.iter().enumerate() {
+    // First where the pointer rested as the recording began, then all that was sent.
+    assert_eq!((moves[0].x, moves[0].y), (Some(639.0), Some(479.0)));
+    assert!(moves[0].t_ns < 500_000_000, "{:?}", moves[0]);
+    assert_eq!(moves.len() as u64, 1 + sent, "complete");
+    for (i, e) in moves[1..].iter().enumerate() {
         assert_eq!((e.x, e.y), (Some((1 + i % 600) as f64), Some((1 + i / 600 % 400) as f64)), "event {i} in order");
     }
     assert!(events.windows(2).all(|w| w[0].t_ns <= w[1].t_ns));

@@ -285,9 +285,7 @@ impl Keeper {
                 DiscontinuityCause::WallClockSet => format!("the wall clock was set by {by:+.3} s; session times do not depend on it"),
                 DiscontinuityCause::Stall => {
                     let long = (d.t_ns - before_ns) as f64 / 1e9;
-                    format!(
-                        "the recorder did not run for {long:.1} s: pictures are missing, and input of that time has the time of its arrival"
-                    )
+                    format!("the recorder did not run for {long:.1} s: pictures are missing, and input has the display server's times")
                 }
             };
             let until_ns = (d.cause == DiscontinuityCause::Stall).then_some(d.t_ns);

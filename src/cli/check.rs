@@ -40,7 +40,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     if args.rules {
         return rules(ctx);
     }
-    let corpus = args.corpus.open()?;
+    let corpus = args.corpus.open_any()?;
     #[cfg(feature = "recorder")]
     if !args.no_recover {
         super::recover::unfinished_first(&corpus);

@@ -164,8 +164,15 @@ pub struct CorpusArg {
 }
 
 impl CorpusArg {
-    /// Opens the corpus.
+    /// Opens the corpus; one of another format version is refused before anything is read or written.
     pub fn open(&self) -> anyhow::Result<Corpus> {
+        let corpus = self.open_any()?;
+        corpus.manifest()?;
+        Ok(corpus)
+    }
+
+    /// Opens the corpus whatever its manifest says.
+    pub fn open_any(&self) -> anyhow::Result<Corpus> {
         Ok(Corpus::open(&self.corpus)?)
     }
 }

@@ -84,6 +84,17 @@ async function play() {
   await p1.keyboard.press('Enter');
   assert.equal((await lines(p1)).length, 2);
 
+  // What an input method composes is text like any other, and one step to undo.
+  await p1.locator('.line').nth(0).focus();
+  await p1.keyboard.press('End');
+  const ime = await p1.context().newCDPSession(p1);
+  await ime.send('Input.imeSetComposition', { text: ' cafe', selectionStart: 5, selectionEnd: 5 });
+  await ime.send('Input.insertText', { text: ' café' });
+  await p1.waitForFunction(async (r) => (await (await fetch(`/api/requests/${r}`)).json()).draft.text.includes('edge café'), want.request);
+  await p1.keyboard.press('Control+KeyZ');
+  assert.equal((await lines(p1))[0], 'make the fillet on this edge');
+  await saved(p1);
+
   // The server is away: what is typed is kept and handed in later.
   await p1.context().setOffline(true);
   await select(p1, 1, 'millimeters');
@@ -119,6 +130,15 @@ async function play() {
   await visit(p3, want.request);
   await p3.getByText('P02 works on it until').waitFor();
   await shot(p3, 'claimed');
+  // Keys are what is printed on them: “?” of a German keyboard helps, Q of a French one (where A is on ours) does not accept.
+  const press = (key, code, shiftKey = false) => p2.evaluate((e) => document.body.dispatchEvent(new KeyboardEvent('keydown', { ...e, bubbles: true })), { key, code, shiftKey });
+  await press('?', 'Minus', true);
+  await p2.getByRole('heading', { name: 'Shortcuts' }).waitFor();
+  await p2.keyboard.press('Escape');
+  await press('q', 'KeyA');
+  await p2.waitForFunction(() => location.hash === '#/');
+  assert.notEqual((await server(p2, want.request)).item.state, 'accepted');
+  await visit(p2, want.request);
   await p2.keyboard.press('KeyR');
   await p2.getByRole('button', { name: 'Return', exact: true }).click();
   await p2.getByText('Say what has to change.').waitFor();

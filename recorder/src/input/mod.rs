@@ -10,6 +10,7 @@ mod platform;
 #[path = "x11.rs"]
 mod platform;
 
+use crate::clock::monotonic_ns;
 use crate::keys::{Chord, KeyNamer, KeyPolicy};
 use crate::screen::no_screen;
 use crate::shared::{Shared, StopReason};
@@ -119,6 +120,14 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn run(&mut self, receive: &Receiver<Raw>) -> Result<()> {
+        // Where the pointer rests before it moves for the first time is what the first words point at.
+        if let Some((x, y)) = self.at {
+            let raw = Raw { at_ns: monotonic_ns(), event: EventType::MouseMove { x, y } };
+            if let Err(e) = self.take(&raw) {
+                self.shared.fail(e);
+                return Ok(());
+            }
+        }
         loop {
             let r = match receive.recv_timeout(POLL) {
                 Ok(raw) => self.take(&raw),

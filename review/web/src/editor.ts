@@ -26,7 +26,8 @@ export class Editor {
   constructor(private editable: boolean) {
     for (const name of PAINTED) CSS.highlights?.set(name, new Highlight());
     this.element.addEventListener('beforeinput', (e) => this.before(e as InputEvent));
-    this.element.addEventListener('input', (e) => this.input(e as InputEvent));
+    this.element.addEventListener('input', (e) => this.input(e));
+    this.element.addEventListener('compositionend', (e) => this.input(e));
     this.element.addEventListener('click', (e) => this.click(e));
     this.element.addEventListener('keydown', (e) => this.arrows(e));
     this.element.addEventListener('paste', (e) => this.paste(e));
@@ -133,9 +134,10 @@ export class Editor {
     }
   }
 
-  private input(e: InputEvent): void {
+  /** Takes what was typed into a line; what an input method is still composing, only when it is done. */
+  private input(e: Event): void {
     const row = this.rows.findIndex((r) => r.contains(e.target as Node));
-    if (row < 0 || e.isComposing) return;
+    if (row < 0 || (e instanceof InputEvent && e.isComposing)) return;
     const { from } = this.caret();
     const now = performance.now();
     if (this.lastTyped.row !== row || now - this.lastTyped.at > JOIN_MS) this.remember(row, from);

@@ -38,9 +38,12 @@ function read(): Partial<Record<Action, string[]>> {
 
 export const keysOf = (a: Action): readonly string[] => changed[a] ?? ACTIONS[a][1];
 
+/** Latin letters and “?” by what is printed on the key, whatever the layout; other keys by their place. */
 function combination(e: KeyboardEvent): string {
   const ctrl = e.ctrlKey || e.metaKey;
-  return `${ctrl ? 'Ctrl+' : ''}${e.altKey ? 'Alt+' : ''}${e.shiftKey ? 'Shift+' : ''}${e.code}`;
+  const help = e.key === '?';
+  const key = /^[a-z]$/i.test(e.key) ? `Key${e.key.toUpperCase()}` : help ? 'Slash' : e.code;
+  return `${ctrl ? 'Ctrl+' : ''}${e.altKey ? 'Alt+' : ''}${e.shiftKey || help ? 'Shift+' : ''}${key}`;
 }
 
 const NAMES: Record<string, string> = {
