@@ -334,6 +334,11 @@ impl Writer<'_> {
         if samples.is_empty() {
             return Ok(None);
         }
+        let long_ns = (samples.len() as f64 * step) as i64;
+        if self.shared.pauses.touch(t_ns.min(begin_ns), t_ns.max(begin_ns) + long_ns) {
+            // The file has no samples of a pause; the times of those after it show the gap.
+            return Ok(Some(callback_ns.min(t_ns + long_ns)));
+        }
         if let Some(g) = self.gap.take() {
             self.shared.say("the microphone is back".into());
             g.end(&self.shared.marks, begin_ns)?;

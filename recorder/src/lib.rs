@@ -16,23 +16,31 @@
 
 pub mod audio;
 pub mod audio_fit;
+pub mod bin;
 mod clock;
 pub mod clock_watch;
+pub mod control;
 pub mod doctor;
 mod error;
 mod finalise;
 pub mod grid;
 mod input;
+pub mod hotkeys;
 mod keys;
+pub mod live;
 pub mod lock;
 mod manifest;
 mod marks;
 mod options;
 mod recording;
 mod recover;
+mod redact;
 pub mod screen;
 mod shared;
+pub mod sinks;
+mod strokes;
 pub mod sync;
+pub mod typing;
 mod video;
 
 pub use clock::{SessionClock, monotonic_ns};
