@@ -1,1 +1,3 @@
 //! The designer's window and the drawing overlay.
+
+pub mod overlay;

@@ -123,6 +123,12 @@ impl Recording {
         self.shared.map.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
+    /// Says where on the screen is recorded, whenever it is asked.
+    pub fn area_now(&self) -> impl Fn() -> Option<redline_schemas::coords::Rect> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        move || shared.map.read().unwrap_or_else(std::sync::PoisonError::into_inner).area_at(shared.clock.now_ns())
+    }
+
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Progress {

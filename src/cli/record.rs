@@ -1,5 +1,6 @@
 //! `redline record`.
 
+use super::record_live::{self, LiveArgs, Subject};
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, bail};
@@ -7,6 +8,7 @@ use redline_recorder::{
     CaptureBackend, Chord, Error, Finished, KeyPolicy, Microphone, Progress, RecordOptions, Recording, SessionManifest, Source, StopReason,
     parse_region,
 };
+use redline_recorder::live::Ending;
 use redline_schemas::coords::Rect;
 use redline_schemas::{
     Alignment, Clock, Corpus, Difficulty, FORMAT_VERSION, Modality, ModelId, ParticipantId, RequestId, RequestManifest, Session, Status,
@@ -38,6 +40,8 @@ pub struct Args {
     duration: Option<Duration>,
     #[command(flatten)]
     what: What,
+    #[command(flatten)]
+    live: LiveArgs,
 }
 
 /// What is recorded, and how; the same for every verb that records.
@@ -145,14 +149,12 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
 
     let dir = corpus.request_dir(&id);
     let recording = Recording::start(&corpus, dir.clone(), SessionManifest::Request(Box::new(manifest)), &options, None).map_err(coded)?;
-    // Scripts wait for this line.
-    eprintln!("recording {id}");
-    watch(&recording, args.duration, &stop);
     let path = dir.path().to_path_buf();
-    let finished = recording.stop().map_err(|e| {
-        let storage = e.is_storage();
-        let e = coded(e);
-        if storage {
+    let subject = Subject { corpus, id: id.clone(), modality: args.modality };
+    // Scripts wait for this line.
+    let run = record_live::run(subject, recording, &args.live, args.duration, &stop, || eprintln!("recording {id}"));
+    let (finished, ending) = run.map_err(|e| {
+        if crate::exit::code_of(&e) == Exit::Storage {
             e.context(format!(
                 "what was recorded is kept in {}; make room and finish it with: redline recover {}",
                 path.display(),
@@ -162,6 +164,10 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
             e
         }
     })?;
+    if ending == Ending::Discard {
+        eprintln!("discarded: it is kept in {} until the bin is emptied", finished.path.parent().unwrap_or(&path).display());
+        return Ok(());
+    }
     report(ctx, &finished, &path)
 }
 
@@ -255,7 +261,7 @@ pub fn watch(recording: &Recording, duration: Option<Duration>, stop: &AtomicBoo
     }
 }
 
-fn progress_line(before: &Progress, now: &Progress) -> String {
+pub fn progress_line(before: &Progress, now: &Progress) -> String {
     let seconds = (now.elapsed_ns - before.elapsed_ns).max(1) as f64 / 1e9;
     let fps = (now.frames - before.frames) as f64 / seconds;
     let t = now.elapsed_ns / 1_000_000_000;

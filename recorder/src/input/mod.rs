@@ -38,6 +38,7 @@ fn listen() {
     LISTENER.get_or_init(|| {
         let started = spawn("input", || {
             let why = platform::listen(|raw| {
+                crate::hotkeys::see(&raw.event);
                 if let Some(s) = SINK.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
                     let _ = s.send(raw);
                 }
