@@ -131,13 +131,13 @@ fn find(which: &Microphone) -> Result<cpal::Device> {
 }
 
 /// Samples of one callback.
-struct Chunk {
-    samples: Vec<i16>,
+pub(crate) struct Chunk {
+    pub(crate) samples: Vec<i16>,
     captured_ns: i64,
     callback_ns: i64,
 }
 
-enum Message {
+pub(crate) enum Message {
     Chunk(Chunk),
     /// The device is gone; why.
     Lost(String),
@@ -356,7 +356,7 @@ impl Writer<'_> {
 
 /// The device's stream, in a thread of its own: some back ends block for ever when a device dies,
 /// and then only that thread is lost.
-struct StreamThread {
+pub(crate) struct StreamThread {
     name: String,
     rate: u32,
     close: Sender<()>,
@@ -364,7 +364,7 @@ struct StreamThread {
 }
 
 impl StreamThread {
-    fn open(which: &Microphone, rate: Option<u32>, send: Sender<Message>) -> Result<Self> {
+    pub(crate) fn open(which: &Microphone, rate: Option<u32>, send: Sender<Message>) -> Result<Self> {
         let (close, closed) = bounded::<()>(1);
         let (ready, opened) = bounded(1);
         let which = which.clone();

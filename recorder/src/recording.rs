@@ -88,6 +88,13 @@ impl Recording {
         options: &RecordOptions,
         painter: Option<Box<dyn Painter>>,
     ) -> Result<Self> {
+        Self::prepare(corpus, options)?.start(dir, manifest, options, painter)
+    }
+
+    /// Opens all devices and lets them settle, which takes up to some seconds; [`Prepared::start`] then begins at once.
+    ///
+    /// Nothing is written yet but the corpus’s lock, which goes when this is dropped.
+    pub fn prepare(corpus: &Corpus, options: &RecordOptions) -> Result<Prepared> {
         options.validate()?;
         let mut corpus_lock = Lock::take(&corpus_lock(corpus))?.remove();
         corpus_lock.write(&LockInfo { pid: std::process::id(), ..LockInfo::default() })?;
@@ -97,12 +104,7 @@ impl Recording {
         let monitors = screen::monitors().unwrap_or_default();
         crate::input::prepare()?;
         let microphone = if options.microphone == Microphone::Off { None } else { Some(audio::open(&options.microphone)?) };
-        create_dir(dir.path())?;
-        let prepared = Prepared { corpus_lock, source, monitors, microphone };
-        prepared.start(dir.clone(), manifest, options, painter).inspect_err(|_| {
-            // Nothing was recorded yet.
-            let _ = std::fs::remove_dir_all(dir.path());
-        })
+        Ok(Prepared { corpus_lock, source, monitors, microphone })
     }
 
     /// The session's folder.
@@ -237,7 +239,8 @@ impl Recording {
     }
 }
 
-struct Prepared {
+/// Opened devices, before the session begins.
+pub struct Prepared {
     corpus_lock: Lock,
     source: Box<dyn screen::FrameSource>,
     monitors: Vec<redline_schemas::Monitor>,
@@ -245,7 +248,24 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn start(
+    /// Starts the session’s clock and every stream, see [`Recording::start`]. `options` must be those it was prepared with.
+    pub fn start(
+        mut self,
+        dir: SessionDir,
+        manifest: SessionManifest,
+        options: &RecordOptions,
+        painter: Option<Box<dyn Painter>>,
+    ) -> Result<Recording> {
+        create_dir(dir.path())?;
+        // The person may have resized or moved things while the microphone settled.
+        self.source.grab()?;
+        self.begin(dir.clone(), manifest, options, painter).inspect_err(|_| {
+            // Nothing was recorded yet.
+            let _ = std::fs::remove_dir_all(dir.path());
+        })
+    }
+
+    fn begin(
         self,
         dir: SessionDir,
         mut manifest: SessionManifest,

@@ -31,6 +31,8 @@ mod model;
 mod model_fetch;
 #[cfg(feature = "dataset")]
 mod pack;
+#[cfg(feature = "panel")]
+mod panel;
 mod participant;
 #[cfg(feature = "dataset")]
 mod publish;
@@ -94,6 +96,9 @@ enum Verb {
     /// Record a request.
     #[cfg(feature = "recorder")]
     Record(record::Args),
+    /// Show the designer’s window: choose, record, draw, type, keep.
+    #[cfg(feature = "panel")]
+    Panel(panel::Args),
     /// Steer the recorder that is at work: draw, pause, mark, cut, stop.
     #[cfg(feature = "recorder")]
     Ctl(ctl::Args),
@@ -196,6 +201,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Model(a) => model::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Record(a) => record::run(&ctx, a),
+        #[cfg(feature = "panel")]
+        Verb::Panel(a) => panel::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Ctl(a) => ctl::run(&ctx, a),
         #[cfg(feature = "recorder")]

@@ -83,6 +83,18 @@ pub struct What {
 }
 
 impl What {
+    /// Whether what of the screen is recorded was said.
+    #[cfg(feature = "panel")]
+    pub fn source_given(&self) -> bool {
+        self.monitor.is_some() || self.window.is_some() || self.region.is_some()
+    }
+
+    /// Whether the microphone was.
+    #[cfg(feature = "panel")]
+    pub fn microphone_given(&self) -> bool {
+        self.mic.is_some() || self.no_mic
+    }
+
     /// As the recorder takes it.
     pub fn options(&self) -> anyhow::Result<RecordOptions> {
         let source = match (&self.monitor, &self.window, &self.region) {
