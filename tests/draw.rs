@@ -173,8 +173,11 @@ fn static_strokes_stay_until_they_are_taken_away() {
     let strokes: Vec<StrokeEvent> = lines(&session.strokes());
     let gone: Vec<_> = strokes.iter().filter(|e| e.kind == StrokeKind::Vanish).map(|e| (e.stroke, e.reason.as_deref().unwrap())).collect();
     assert_eq!(gone, [(2, "undone"), (1, "cleared")]);
-    let begins: Vec<_> =
-        strokes.iter().filter(|e| e.kind == StrokeKind::Begin).map(|e| (e.tool.as_deref().unwrap(), e.colour.as_deref().unwrap())).collect();
+    let begins: Vec<_> = strokes
+        .iter()
+        .filter(|e| e.kind == StrokeKind::Begin)
+        .map(|e| (e.tool.as_deref().unwrap(), e.colour.as_deref().unwrap()))
+        .collect();
     assert_eq!(begins, [("pen", "#e53935"), ("arrow", "#1e88e5")]);
     let m = manifest(&root, &id);
     let grid = &m.session.streams.video.as_ref().unwrap().grid;

@@ -133,7 +133,9 @@ impl Live {
 
     fn need_drawing(&mut self) -> Result<&mut Box<dyn Drawing>> {
         self.drawing.as_mut().ok_or_else(|| {
-            Error::Options("this recording has no drawing: it needs an X11 screen and a modality of draw-temp or draw-static, or --draw".into())
+            Error::Options(
+                "this recording has no drawing: it needs an X11 screen and a modality of draw-temp or draw-static, or --draw".into(),
+            )
         })
     }
 

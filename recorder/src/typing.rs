@@ -117,7 +117,9 @@ pub fn without_spans(events: &[TextEvent], spans: &[(i64, i64)]) -> Vec<TextEven
                 }
             }
             (TextKind::Delete, _, Some(n)) => {
-                let Some(end) = usize::try_from(n).ok().and_then(|n| at.checked_add(n)).filter(|end| *end <= shadow.len()) else { continue };
+                let Some(end) = usize::try_from(n).ok().and_then(|n| at.checked_add(n)).filter(|end| *end <= shadow.len()) else {
+                    continue;
+                };
                 let pos = kept_before(&shadow, at);
                 let gone = shadow.drain(at..end).filter(|k| *k).count();
                 if gone > 0 {
@@ -143,7 +145,8 @@ mod tests {
     fn what_designers_type_survives() {
         let mut t = TypedText::default();
         let mut events = Vec::new();
-        for (i, text) in ["M", "M6", "M6 ⌀8", "M6 ⌀8 👩‍🔧", "שלום M6 ⌀8 👩‍🔧", "שלום ⌀8 👩‍🔧", "かn", "かんな", "", "e\u{301}"].iter().enumerate() {
+        for (i, text) in ["M", "M6", "M6 ⌀8", "M6 ⌀8 👩‍🔧", "שלום M6 ⌀8 👩‍🔧", "שלום ⌀8 👩‍🔧", "かn", "かんな", "", "e\u{301}"].iter().enumerate()
+        {
             events.extend(t.set(text, i as i64));
             assert_eq!(t.text(), *text);
             assert_eq!(replay(&events), *text);

@@ -4,11 +4,11 @@ use super::record_live::{self, LiveArgs, Subject};
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, bail};
+use redline_recorder::live::Ending;
 use redline_recorder::{
     CaptureBackend, Chord, Error, Finished, KeyPolicy, Microphone, Progress, RecordOptions, Recording, SessionManifest, Source, StopReason,
     parse_region,
 };
-use redline_recorder::live::Ending;
 use redline_schemas::coords::Rect;
 use redline_schemas::{
     Alignment, Clock, Corpus, Difficulty, FORMAT_VERSION, Modality, ModelId, ParticipantId, RequestId, RequestManifest, Session, Status,

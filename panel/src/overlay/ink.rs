@@ -33,8 +33,9 @@ pub struct Stroke {
     pub ended_ns: Option<i64>,
 }
 
-/// What happened to a stroke, for `strokes.jsonl`.
+/// What happened to a stroke, for `strokes.jsonl`: its number, screen pixels, and how it is drawn.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // The fields are named by what the enum says.
 pub enum Note {
     /// The pen went down.
     Begin { id: u32, x: f32, y: f32, tool: Tool, rgb: [u8; 3], width: f32 },

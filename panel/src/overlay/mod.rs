@@ -227,12 +227,8 @@ impl Artist {
             let none = StrokeDetail::default();
             match n {
                 Note::Begin { id, x, y, tool, rgb, width } => {
-                    let d = StrokeDetail {
-                        tool: Some(tool.as_str()),
-                        colour: Some(colour_name(rgb)),
-                        width: Some(width.into()),
-                        reason: None,
-                    };
+                    let d =
+                        StrokeDetail { tool: Some(tool.as_str()), colour: Some(colour_name(rgb)), width: Some(width.into()), reason: None };
                     self.sink.write(at_ns, StrokeKind::Begin, id, Some((x.into(), y.into())), d);
                 }
                 Note::Point { id, x, y } => self.sink.write(at_ns, StrokeKind::Point, id, Some((x.into(), y.into())), none),
@@ -255,12 +251,16 @@ impl Artist {
         }
         let wait = self.ink.tick(now);
         self.note(now);
-        let wanted = if self.on { (self.area)().map(|a| Dirty {
-            x0: a.x,
-            y0: a.y,
-            x1: a.x.saturating_add_unsigned(a.width),
-            y1: a.y.saturating_add_unsigned(a.height),
-        }) } else { None };
+        let wanted = if self.on {
+            (self.area)().map(|a| Dirty {
+                x0: a.x,
+                y0: a.y,
+                x1: a.x.saturating_add_unsigned(a.width),
+                y1: a.y.saturating_add_unsigned(a.height),
+            })
+        } else {
+            None
+        };
         if wanted.is_some() && self.caught.is_none() && self.windows.renew()? {
             self.draw(Dirty { x0: 0, y0: 0, x1: self.windows.width, y1: self.windows.height }, now)?;
         }

@@ -7,7 +7,7 @@
 use super::ink::Dirty;
 use super::raster::Fading;
 use tiny_skia::Pixmap;
-use x11rb::connection::Connection as _;
+use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::errors::ReplyOrIdError;
 use x11rb::protocol::shape::{ConnectionExt as _, SK, SO};
 use x11rb::protocol::xproto::{
@@ -77,7 +77,8 @@ impl Windows {
         self.ink = c.generate_id()?;
         self.gc = c.generate_id()?;
         let (w, h) = (self.width as u16, self.height as u16);
-        let mut aux = CreateWindowAux::new().override_redirect(1).event_mask(EventMask::VISIBILITY_CHANGE | EventMask::EXPOSURE).border_pixel(0);
+        let mut aux =
+            CreateWindowAux::new().override_redirect(1).event_mask(EventMask::VISIBILITY_CHANGE | EventMask::EXPOSURE).border_pixel(0);
         match argb {
             Some(visual) => {
                 let map = c.generate_id()?;

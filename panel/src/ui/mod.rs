@@ -47,7 +47,9 @@ pub enum Error {
     #[error(transparent)]
     Recorder(#[from] redline_recorder::Error),
     /// The window.
-    #[error("the panel’s window could not be opened: {0}\n\nhint: it needs an X11 display with OpenGL (software will do); `redline record` needs none")]
+    #[error(
+        "the panel’s window could not be opened: {0}\n\nhint: it needs an X11 display with OpenGL (software will do); `redline record` needs none"
+    )]
     Window(String),
 }
 
@@ -319,7 +321,9 @@ impl Panel {
         let areas: Vec<Rect> = self.monitors.iter().map(|m| m.area).collect();
         let at = ((now.min.x * scale) as i32, (now.min.y * scale) as i32);
         match place::beside(recorded, &areas, size, at) {
-            Some(to) if to != at => ctx.send_viewport_cmd(ViewportCommand::OuterPosition(egui::pos2(to.0 as f32 / scale, to.1 as f32 / scale))),
+            Some(to) if to != at => {
+                ctx.send_viewport_cmd(ViewportCommand::OuterPosition(egui::pos2(to.0 as f32 / scale, to.1 as f32 / scale)))
+            }
             Some(_) => {}
             None => self.minimised = true,
         }

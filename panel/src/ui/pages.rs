@@ -46,8 +46,12 @@ impl Panel {
     fn header(&mut self, ui: &mut Ui) {
         let p = Palette::of(ui);
         let (fill, ink, text) = match self.state.phase {
-            Phase::Live { paused: false, .. } => (p.red, if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE }, "●  Recording"),
-            Phase::Live { paused: true, .. } => (p.amber, if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE }, "❚❚  Paused"),
+            Phase::Live { paused: false, .. } => {
+                (p.red, if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE }, "●  Recording")
+            }
+            Phase::Live { paused: true, .. } => {
+                (p.amber, if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE }, "❚❚  Paused")
+            }
             _ => (p.card, p.text, "Not recording"),
         };
         let frame = Frame::new().fill(fill).inner_margin(Margin::symmetric(14, 8));
@@ -133,7 +137,8 @@ impl Panel {
             ui.label(RichText::new("No participants yet: redline participant add P01").color(p.faint));
         }
         row(ui, "Model", |ui| {
-            let now = self.state.choice.model.as_ref().and_then(|m| self.models.get(m)).map_or_else(|| "Choose…".into(), |m| m.name.clone());
+            let now =
+                self.state.choice.model.as_ref().and_then(|m| self.models.get(m)).map_or_else(|| "Choose…".into(), |m| m.name.clone());
             ComboBox::from_id_salt("model").selected_text(now).width(ui.available_width()).truncate().show_ui(ui, |ui| {
                 for (id, m) in &self.models {
                     let name = if m.name == id.as_str() { m.name.clone() } else { format!("{} ({id})", m.name) };
@@ -168,7 +173,13 @@ impl Panel {
         }
         let tag = |ui: &mut Ui, name: &str, have: u32, wanted: u32| {
             let done = have >= wanted;
-            let sign = if wanted == 0 { "" } else if done { "✔ " } else { "" };
+            let sign = if wanted == 0 {
+                ""
+            } else if done {
+                "✔ "
+            } else {
+                ""
+            };
             let text = if wanted == 0 { format!("{name} {have}") } else { format!("{sign}{name} {have}/{wanted}") };
             let ink = if done && wanted > 0 { p.green } else { p.text };
             let frame = Frame::new().fill(p.field).corner_radius(CornerRadius::same(6)).inner_margin(Margin::symmetric(8, 4));
@@ -196,7 +207,8 @@ impl Panel {
         }
         match self.area {
             Area::Window => row(ui, "Window", |ui| {
-                let now = self.windows.iter().find(|w| Some(w.id) == self.window).map_or_else(|| "No window is open".into(), |w| w.title.clone());
+                let now =
+                    self.windows.iter().find(|w| Some(w.id) == self.window).map_or_else(|| "No window is open".into(), |w| w.title.clone());
                 let shown = ComboBox::from_id_salt("window").selected_text(now).width(ui.available_width()).truncate().show_ui(ui, |ui| {
                     for w in &self.windows {
                         ui.selectable_value(&mut self.window, Some(w.id), &w.title);
@@ -248,14 +260,17 @@ impl Panel {
 
     fn consent(&mut self, ui: &mut Ui) {
         let p = Palette::of(ui);
-        let (text, version) = self.manifest.consent.as_ref().map_or((String::new(), String::new()), |c| (c.text.clone(), c.version.clone()));
+        let (text, version) =
+            self.manifest.consent.as_ref().map_or((String::new(), String::new()), |c| (c.text.clone(), c.version.clone()));
         let who = self.state.choice.participant.as_ref().map_or_else(String::new, ToString::to_string);
         card(ui, "CONSENT", |ui| {
             ui.label(RichText::new(format!("{who}, before your first recording")).heading());
             ScrollArea::vertical().id_salt("consent").max_height(360.0).show(ui, |ui| {
                 ui.label(&text);
             });
-            ui.label(RichText::new(format!("Version {version}. That you agreed, and when, is written into the corpus.")).small().color(p.faint));
+            ui.label(
+                RichText::new(format!("Version {version}. That you agreed, and when, is written into the corpus.")).small().color(p.faint),
+            );
         });
         let ctx = ui.ctx().clone();
         if wide(ui, "I agree", p.accent, p.on_accent, 44.0).clicked() {
@@ -366,7 +381,7 @@ impl Panel {
                 ui.spacing_mut().item_spacing.x = 7.0;
                 for (name, rgb) in PALETTE {
                     let (rect, r) = ui.allocate_exact_size(Vec2::splat(30.0), Sense::click());
-                    r.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::RadioButton, true, d.colour == rgb, name));
+                    r.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, d.colour == rgb, name));
                     let c = Color32::from_rgb(rgb[0], rgb[1], rgb[2]);
                     ui.painter().circle_filled(rect.center(), 10.0, c);
                     ui.painter().circle_stroke(rect.center(), 10.0, Stroke::new(1.0, p.line));
@@ -408,7 +423,9 @@ impl Panel {
             ui.label(RichText::new(format!("{} recorded", clock(take.seconds as i64))).heading());
             let c = &self.state.choice;
             let model = c.model.as_ref().and_then(|m| self.models.get(m)).map_or("", |m| m.name.as_str());
-            ui.label(RichText::new(format!("{model} · {} · {}", modality_label(c.modality), difficulty_label(c.difficulty))).color(p.faint));
+            ui.label(
+                RichText::new(format!("{model} · {} · {}", modality_label(c.modality), difficulty_label(c.difficulty))).color(p.faint),
+            );
             let mut facts = Vec::new();
             if take.strokes > 0 {
                 facts.push(format!("{} strokes", take.strokes));
@@ -442,7 +459,9 @@ impl Panel {
             Some(_) => self.do_press(&Press::Discard, &ctx),
             None => {}
         }
-        ui.label(RichText::new("Retake and Discard put this take into the bin; nothing is lost until it is emptied.").small().color(p.faint));
+        ui.label(
+            RichText::new("Retake and Discard put this take into the bin; nothing is lost until it is emptied.").small().color(p.faint),
+        );
     }
 
     fn keys(&mut self, ui: &mut Ui) {

@@ -6,7 +6,8 @@ use eframe::egui::{self, Align, Button, Color32, CornerRadius, Frame, Layout, Ma
 /// A card with a title.
 pub fn card<R>(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui) -> R) -> R {
     let p = Palette::of(ui);
-    let frame = Frame::new().fill(p.card).stroke(Stroke::new(1.0, p.line)).corner_radius(CornerRadius::same(10)).inner_margin(Margin::same(12));
+    let frame =
+        Frame::new().fill(p.card).stroke(Stroke::new(1.0, p.line)).corner_radius(CornerRadius::same(10)).inner_margin(Margin::same(12));
     frame
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
@@ -94,14 +95,20 @@ pub fn meter(ui: &mut Ui, level: Option<f32>, width: f32) {
     let p = Palette::of(ui);
     let (rect, response) = ui.allocate_exact_size(Vec2::new(width, 10.0), Sense::hover());
     let db = level.filter(|l| *l > 0.0).map_or(-60.0, |l| 20.0 * l.log10());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::ProgressIndicator, true, format!("level {db:.0} dB")));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ProgressIndicator, true, format!("level {db:.0} dB")));
     ui.painter().rect_filled(rect, CornerRadius::same(5), p.field);
     ui.painter().rect_stroke(rect, CornerRadius::same(5), Stroke::new(1.0, p.line), egui::StrokeKind::Inside);
     let share = ((db + 60.0) / 60.0).clamp(0.0, 1.0);
     if level.is_some() && share > 0.0 {
         let mut bar = rect.shrink(1.0);
         bar.set_width(bar.width() * share);
-        let ink = if db > -3.0 { p.red } else if db > -12.0 { p.amber } else { p.green };
+        let ink = if db > -3.0 {
+            p.red
+        } else if db > -12.0 {
+            p.amber
+        } else {
+            p.green
+        };
         ui.painter().rect_filled(bar, CornerRadius::same(4), ink);
     }
 }

@@ -32,7 +32,9 @@ fn folder() -> Result<PathBuf> {
         None => std::env::temp_dir().join(format!("redline-{me}")),
     };
     match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(SchemaError::io(&dir, "could not create the folder")(e).into()),
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(SchemaError::io(&dir, "could not create the folder")(e).into());
+        }
         _ => {}
     }
     // In a folder that others may write to, somebody else’s folder could lie in wait under this name.
@@ -64,8 +66,11 @@ pub fn ask(corpus: &Corpus, command: &Command) -> Result<serde_json::Value> {
         Ok(line)
     };
     let line = talk().map_err(broken)?;
-    let answer: serde_json::Value =
-        serde_json::from_str(&line).map_err(|e| SchemaError::Parse { path, line: None, message: format!("no answer of a recorder: {e}") })?;
+    let answer: serde_json::Value = serde_json::from_str(&line).map_err(|e| SchemaError::Parse {
+        path,
+        line: None,
+        message: format!("no answer of a recorder: {e}"),
+    })?;
     if answer["ok"] == true {
         return Ok(answer);
     }

@@ -239,7 +239,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_refused_with_what_can() {
-        for bad in ["", "jump", "draw maybe", "pen", "pen width 0", "pen width NaN", "pen colour #12", "cut", "cut -1", "cut inf", "stop now"] {
+        for bad in
+            ["", "jump", "draw maybe", "pen", "pen width 0", "pen width NaN", "pen colour #12", "cut", "cut -1", "cut inf", "stop now"]
+        {
             let e = bad.parse::<Command>().unwrap_err().to_string();
             assert!(e.len() > 20, "{bad}: {e}");
         }

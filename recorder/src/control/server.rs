@@ -133,7 +133,9 @@ fn same_user(s: &UnixStream) -> bool {
     let mut c = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut len = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: the call fills at most `len` bytes of `c`; `geteuid` has no preconditions.
-    unsafe { libc::getsockopt(s.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut c).cast(), &mut len) == 0 && c.uid == libc::geteuid() }
+    unsafe {
+        libc::getsockopt(s.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut c).cast(), &mut len) == 0 && c.uid == libc::geteuid()
+    }
 }
 
 fn serve(stream: &UnixStream, send: &Sender<Ask>) -> std::io::Result<()> {
