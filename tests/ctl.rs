@@ -31,7 +31,7 @@ fn a_cut_span_is_in_no_stream() {
     draw_line(&hand, origin, (50, 50), (250, 50));
     ctl(&desk, &root, &["text", "kept"]);
     desk.play_wav(&tone).unwrap();
-    until(origin, now_ns() - origin + S / 2);
+    until(origin, now_ns() - origin + S);
 
     // The secret: a white screen, a tone, a stroke, words, a note.
     let secret_from = now_ns() - origin;
@@ -42,8 +42,8 @@ fn a_cut_span_is_in_no_stream() {
     desk.play_wav(&tone).unwrap();
     screen_of(&desk, "#808080");
     std::thread::sleep(Duration::from_millis(300));
-    let seconds = format!("{:.3}", (now_ns() - origin - secret_from) as f64 / 1e9 + 0.3);
-    let cut = ctl(&desk, &root, &["cut", &seconds]);
+    let seconds = (now_ns() - origin - secret_from) as f64 / 1e9 + 0.5;
+    let cut = tell(&desk, &format!("cut {seconds:.3}"));
     let (from, until_ns) = (cut["t_ns"].as_i64().unwrap(), cut["until_ns"].as_i64().unwrap());
     assert!(from < secret_from, "{cut}");
     assert_eq!(ctl(&desk, &root, &["status"])["drawing"]["strokes"], 1, "ink of the span is gone at once");
@@ -126,7 +126,7 @@ fn a_cut_holds_when_the_recorder_dies() {
     hand.click(1);
     std::thread::sleep(Duration::from_millis(500));
     screen_of(&desk, "#808080");
-    let cut = ctl(&desk, &root, &["cut", "1"]);
+    let cut = tell(&desk, "cut 1.5");
     let (from, until_ns) = (cut["t_ns"].as_i64().unwrap(), cut["until_ns"].as_i64().unwrap());
     until(origin, until_ns + S);
     let session = rec.dir();

@@ -72,7 +72,7 @@ fn temporary(compositor: bool) {
     let other = Other::show(&desk);
     let hand = Hand::new(&desk);
     hand.move_to(20, 700);
-    let args = ["--no-mic", "--modality", "draw-temp", "--fade", "2", "--pen-width", "8"];
+    let args = ["--no-mic", "--fps", "15", "--preset", "ultrafast", "--modality", "draw-temp", "--fade", "3", "--pen-width", "8"];
     let rec = Recorder::start(&desk, &root, &args);
     let origin = running_origin(&rec);
 
@@ -97,7 +97,7 @@ fn temporary(compositor: bool) {
     hand.click(1);
     hand.sync();
     desk.wait_for("a click after drawing", |_| other.clicks() == 1).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(1_200));
     let (session, id) = (rec.dir(), rec.id.clone());
     let (_, code) = rec.stop();
     assert_eq!(code, Some(0));
@@ -120,17 +120,21 @@ fn temporary(compositor: bool) {
     assert!((begin[0].t_ns - begun).abs() < 100_000_000, "{} {begun}", begin[0].t_ns);
     assert!((end[0].t_ns - ended).abs() < 100_000_000);
     let life = vanish[0].t_ns - end[0].t_ns;
-    assert!((2 * S..2 * S + 300_000_000).contains(&life), "{life}");
+    assert!((3 * S..3 * S + 500_000_000).contains(&life), "{life}");
     assert_eq!(m.session.streams.strokes.as_ref().unwrap().count, strokes.len() as u64);
 
     // The picture: not before, there after it was drawn, weaker while fading, gone after its time.
-    let at = |t: i64| video.grid.frame_at(t);
-    let wanted = [at(begun) - 3, at(end[0].t_ns) + 5, at(vanish[0].t_ns - 150_000_000), at(vanish[0].t_ns) + 5];
+    // The overlay is a frame behind at most; the rest is the loaded machine's slack.
+    let after = |t: i64| taken_around(&session, t).1.unwrap();
+    let before = |t: i64| taken_around(&session, t).0.unwrap();
+    let fading = before(vanish[0].t_ns - 50_000_000);
+    let wanted =
+        [before(begin[0].t_ns - 50_000_000), before(vanish[0].t_ns - S - 100_000_000), fading, after(vanish[0].t_ns + 200_000_000)];
     let pictures = colours(&session.video(), WIDTH as usize, HEIGHT as usize, &wanted);
     let share: Vec<f64> = pictures.iter().map(|p| drawn(p, (200.0, 200.0), (600.0, 400.0))).collect();
-    assert!(share[0] == 0.0 && share[1] > 0.95 && share[3] == 0.0, "{share:?}");
+    assert!(share[0] == 0.0 && share[1] > 0.95 && share[3] == 0.0, "{share:?} in {wanted:?}");
     let strong = |p: &[[u8; 3]]| p.iter().filter(|c| red(**c)).count();
-    assert!(strong(&pictures[2]) < strong(&pictures[1]) * 2 / 3, "fading is to be seen");
+    assert!(strong(&pictures[2]) < strong(&pictures[1]) * 3 / 4, "fading is to be seen: {} {}", strong(&pictures[2]), strong(&pictures[1]));
     // Nothing else changed: no black screen, no shadow.
     let grey = |p: &[[u8; 3]]| p.iter().filter(|c| c.iter().all(|v| v.abs_diff(0x80) < 14)).count();
     assert!(grey(&pictures[1]) * 100 > WIDTH as usize * HEIGHT as usize * 95, "{}", grey(&pictures[1]));
@@ -153,7 +157,11 @@ fn static_strokes_stay_until_they_are_taken_away() {
     let root = corpus(&desk, dir.path());
     let _other = Other::show(&desk);
     let hand = Hand::new(&desk);
-    let rec = Recorder::start(&desk, &root, &["--no-mic", "--modality", "draw-static", "--draw", "on", "--pen-width", "8"]);
+    let rec = Recorder::start(
+        &desk,
+        &root,
+        &["--no-mic", "--fps", "15", "--preset", "ultrafast", "--modality", "draw-static", "--draw", "on", "--pen-width", "8"],
+    );
     let origin = running_origin(&rec);
     let (_, drawn_ns) = draw_line(&hand, origin, (100, 100), (400, 100));
     ctl(&desk, &root, &["pen", "tool", "arrow"]);
@@ -166,7 +174,7 @@ fn static_strokes_stay_until_they_are_taken_away() {
     hand.move_to(20, 700);
     until(origin, drawn_ns + 5 * S);
     ctl(&desk, &root, &["clear"]);
-    std::thread::sleep(Duration::from_millis(400));
+    std::thread::sleep(Duration::from_millis(1_200));
     let (session, id) = (rec.dir(), rec.id.clone());
     assert_eq!(rec.stop().1, Some(0));
 
@@ -179,10 +187,8 @@ fn static_strokes_stay_until_they_are_taken_away() {
         .map(|e| (e.tool.as_deref().unwrap(), e.colour.as_deref().unwrap()))
         .collect();
     assert_eq!(begins, [("pen", "#e53935"), ("arrow", "#1e88e5")]);
-    let m = manifest(&root, &id);
-    let grid = &m.session.streams.video.as_ref().unwrap().grid;
     let cleared = strokes.iter().find(|e| e.reason.as_deref() == Some("cleared")).unwrap().t_ns;
-    let wanted = [grid.frame_at(drawn_ns + 4 * S), grid.frame_at(cleared) + 6];
+    let wanted = [taken_around(&session, drawn_ns + 4 * S).1.unwrap(), taken_around(&session, cleared + 200_000_000).1.unwrap()];
     let pictures = colours(&session.video(), WIDTH as usize, HEIGHT as usize, &wanted);
     assert!(drawn(&pictures[0], (100.0, 100.0), (400.0, 100.0)) > 0.95);
     assert_eq!(drawn(&pictures[1], (100.0, 100.0), (400.0, 100.0)), 0.0);

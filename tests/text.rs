@@ -15,8 +15,17 @@ fn typed_text_is_recorded_with_its_typing() {
     let desk = desk(640, 480, false);
     let root = corpus(&desk, dir.path());
     let rec = Recorder::start(&desk, &root, &["--no-mic", "--modality", "text"]);
-    let steps =
-        ["M", "M6", "M6 ⌀8\nrund", "M6 ⌀8\nround", "M6 ⌀8\nround 👩‍🔧", "שלום M6 ⌀8\nround 👩‍🔧", "--json \"quoted\" שלום M6 ⌀8\nround 👩‍🔧"];
+    let steps = [
+        "M",
+        "M6",
+        "M6 ⌀8\nrund",
+        "M6 ⌀8\nround",
+        "M6 ⌀8\nrnd",
+        "M6 ⌀8\nround",
+        "M6 ⌀8\nround 👩‍🔧",
+        "שלום M6 ⌀8\nround 👩‍🔧",
+        "--json \"quoted\" שלום M6 ⌀8\nround 👩‍🔧",
+    ];
     for s in steps {
         assert_eq!(ctl(&desk, &root, &["text", s])["characters"], s.chars().count());
     }

@@ -238,6 +238,7 @@ pub fn stop_signal() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// Shows progress until something ends the recording.
+#[allow(dead_code)] // For verbs that record without commands.
 pub fn watch(recording: &Recording, duration: Option<Duration>, stop: &AtomicBool) {
     let begun = Instant::now();
     let terminal = std::io::stderr().is_terminal();

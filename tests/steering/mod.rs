@@ -101,3 +101,25 @@ pub fn until(origin_ns: i64, t_ns: i64) {
         std::thread::sleep(Duration::from_nanos(left as u64));
     }
 }
+
+/// Sends a line to the recorder's socket and gives the answer: at once, without a program that must start first.
+pub fn tell(desk: &VirtualDesktop, line: &str) -> Value {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let folder = &desk.env().iter().find(|(k, _)| k == "XDG_RUNTIME_DIR").unwrap().1;
+    let socket = std::fs::read_dir(Path::new(folder).join("redline")).unwrap().next().unwrap().unwrap().path();
+    let s = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    (&s).write_all(format!("{line}\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    BufReader::new(&s).read_line(&mut answer).unwrap();
+    serde_json::from_str(&answer).unwrap()
+}
+
+/// The frame of the first picture that was really taken at or after a session time, and the last before it: on a loaded
+/// machine slots between show an older one.
+pub fn taken_around(dir: &redline_schemas::SessionDir, t_ns: i64) -> (Option<i64>, Option<i64>) {
+    let all: Vec<redline_schemas::VideoTime> = lines(&dir.video_times());
+    let at = |t: &redline_schemas::VideoTime| t.slot;
+    let before = all.iter().rev().filter(|v| v.t_ns + v.half_ns < t_ns).find_map(at);
+    let after = all.iter().filter(|v| v.t_ns - v.half_ns >= t_ns).find_map(at);
+    (before, after)
+}

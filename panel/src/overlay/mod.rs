@@ -207,7 +207,7 @@ impl Artist {
             // Uncovered again: without a compositor nobody kept what was there.
             Event::Expose(x) => {
                 let (x0, y0) = (i32::from(x.x), i32::from(x.y));
-                self.draw(Dirty { x0, y0, x1: x0 + i32::from(x.width), y1: y0 + i32::from(x.height) }, at_ns)?;
+                self.draw(Dirty { x0, y0, x1: x0 + i32::from(x.width), y1: y0 + i32::from(x.height) }, at_ns, false)?;
             }
             Event::VisibilityNotify(v) if v.state != x11rb::protocol::xproto::Visibility::UNOBSCURED => {
                 if self.raised.elapsed() > RAISE_EVERY && (self.on || !self.ink.strokes().is_empty()) {
@@ -262,7 +262,7 @@ impl Artist {
             None
         };
         if wanted.is_some() && self.caught.is_none() && self.windows.renew()? {
-            self.draw(Dirty { x0: 0, y0: 0, x1: self.windows.width, y1: self.windows.height }, now)?;
+            self.draw(Dirty { x0: 0, y0: 0, x1: self.windows.width, y1: self.windows.height }, now, true)?;
         }
         let ring = (self.ink.rgb, if self.ink.tool == Tool::Eraser { self.ink.width.max(6.0) * 2.0 } else { self.ink.width });
         if wanted.is_some() && self.ring != Some(ring) {
@@ -277,16 +277,16 @@ impl Artist {
             self.caught = wanted;
         }
         if let Some(d) = self.ink.take_dirty() {
-            self.draw(d, now)?;
+            self.draw(d, now, true)?;
         }
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state_of(&self.ink, self.on);
         Ok(wait)
     }
 
-    fn draw(&self, d: Dirty, now: i64) -> Outcome {
+    fn draw(&self, d: Dirty, now: i64, reshape: bool) -> Outcome {
         let Some(d) = d.clip(self.windows.width, self.windows.height) else { return Ok(()) };
         let Some(p) = raster::draw(&self.ink, d, now, self.windows.fading) else { return Ok(()) };
-        self.windows.put(d, &p)
+        self.windows.put(d, &p, reshape)
     }
 
     /// At the end every stroke leaves the screen.

@@ -10,6 +10,7 @@ use tiny_skia::Pixmap;
 use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::errors::ReplyOrIdError;
 use x11rb::protocol::shape::{ConnectionExt as _, SK, SO};
+use x11rb::protocol::xfixes::{ConnectionExt as _, Region};
 use x11rb::protocol::xproto::{
     AtomEnum, ChangeWindowAttributesAux, ClipOrdering, Colormap, ColormapAlloc, ConfigureWindowAux, ConnectionExt as _, CreateGCAux,
     CreateWindowAux, Cursor, EventMask, Gcontext, ImageFormat, PropMode, Rectangle, StackMode, VisualClass, Visualid, Window, WindowClass,
@@ -33,6 +34,8 @@ pub struct Windows {
     pub height: i32,
     ink: Window,
     gc: Gcontext,
+    /// The ink’s shape, where it has one.
+    shape: Region,
     depth: u8,
     colormap: Option<Colormap>,
     catcher: Window,
@@ -52,6 +55,9 @@ impl Windows {
         let events = EventMask::BUTTON_PRESS | EventMask::BUTTON_RELEASE | EventMask::POINTER_MOTION | EventMask::VISIBILITY_CHANGE;
         let aux = CreateWindowAux::new().override_redirect(1).event_mask(events);
         conn.create_window(0, catcher, root, 0, 0, 1, 1, 0, WindowClass::INPUT_ONLY, 0, &aux)?.check()?;
+        conn.xfixes_query_version(5, 0)?.reply()?;
+        let shape = conn.generate_id()?;
+        conn.xfixes_create_region(shape, &[])?.check()?;
         let mut w = Self {
             conn,
             root,
@@ -60,6 +66,7 @@ impl Windows {
             height,
             ink: 0,
             gc: 0,
+            shape,
             depth: root_depth,
             colormap: None,
             catcher,
@@ -93,7 +100,8 @@ impl Windows {
                 // No background: the ink is there or it is not, nothing flashes first.
                 let depth = self.depth;
                 c.create_window(depth, self.ink, self.root, 0, 0, w, h, 0, WindowClass::INPUT_OUTPUT, root_visual, &aux)?.check()?;
-                c.shape_rectangles(SO::SET, SK::BOUNDING, ClipOrdering::UNSORTED, self.ink, 0, 0, &[])?.check()?;
+                c.xfixes_set_region(self.shape, &[])?;
+                c.xfixes_set_window_shape_region(self.ink, SK::BOUNDING, 0, 0, self.shape)?.check()?;
                 self.fading = Fading::Width;
             }
         }
@@ -148,21 +156,27 @@ impl Windows {
         Ok(true)
     }
 
-    /// Shows what was drawn for `at`.
-    pub fn put(&self, at: Dirty, pixels: &Pixmap) -> Result<()> {
+    /// Shows what was drawn for `at`. Without `reshape` the ink is where it was, and only its colour is put there again.
+    pub fn put(&self, at: Dirty, pixels: &Pixmap, reshape: bool) -> Result<()> {
         let (w, h) = (at.x1 - at.x0, at.y1 - at.y0);
         let mut bgra: Vec<u8> = Vec::with_capacity(pixels.data().len());
         for p in pixels.data().chunks_exact(4) {
             bgra.extend_from_slice(&[p[2], p[1], p[0], p[3]]);
         }
-        if self.fading == Fading::Width {
+        if reshape && self.fading == Fading::Width {
             let whole = Rectangle { x: at.x0 as i16, y: at.y0 as i16, width: w as u16, height: h as u16 };
             let ink = runs(pixels, at.x0, at.y0);
             let c = &self.conn;
-            c.shape_rectangles(SO::SUBTRACT, SK::BOUNDING, ClipOrdering::UNSORTED, self.ink, 0, 0, &[whole])?;
-            for part in ink.chunks(8_000) {
-                c.shape_rectangles(SO::UNION, SK::BOUNDING, ClipOrdering::YX_BANDED, self.ink, 0, 0, part)?;
+            // Changed aside and put in place at once: nothing flickers, and only pixels that really changed are exposed.
+            let part = c.generate_id()?;
+            c.xfixes_create_region(part, &[whole])?;
+            c.xfixes_subtract_region(self.shape, part, self.shape)?;
+            for some in ink.chunks(8_000) {
+                c.xfixes_set_region(part, some)?;
+                c.xfixes_union_region(self.shape, part, self.shape)?;
             }
+            c.xfixes_destroy_region(part)?;
+            c.xfixes_set_window_shape_region(self.ink, SK::BOUNDING, 0, 0, self.shape)?;
         }
         // A request has a greatest length: as many rows at a time as fit.
         let row = w as usize * 4;

@@ -20,6 +20,7 @@ impl Panel {
         let p = Palette::of(ui);
         self.header(ui);
         self.footer(ui);
+        self.leading(ui);
         let frame = Frame::new().fill(p.ground).inner_margin(Margin::symmetric(14, 10));
         CentralPanel::default().frame(frame).show(ui, |ui| {
             ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
@@ -92,6 +93,25 @@ impl Panel {
         });
     }
 
+    /// The button that leads on, always in sight.
+    fn leading(&mut self, ui: &mut Ui) {
+        if self.state.phase != Phase::Setup {
+            return;
+        }
+        let p = Palette::of(ui);
+        let frame = Frame::new().fill(p.ground).inner_margin(Margin::symmetric(14, 8));
+        egui::Panel::bottom("lead").frame(frame).show_separator_line(false).show(ui, |ui| {
+            let text = match self.settings.key(Action::Record) {
+                Some(k) => format!("●  Record    {k}"),
+                None => "●  Record".into(),
+            };
+            let ink = if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE };
+            if wide(ui, &text, p.red, ink, 46.0).clicked() {
+                self.do_press(&Press::Do(Action::Record), &ui.ctx().clone());
+            }
+        });
+    }
+
     fn notices(&mut self, ui: &mut Ui) {
         let p = Palette::of(ui);
         if let Some(problem) = self.state.problem.clone() {
@@ -109,17 +129,9 @@ impl Panel {
     }
 
     fn setup(&mut self, ui: &mut Ui) {
-        let p = Palette::of(ui);
         card(ui, "REQUEST", |ui| self.request_fields(ui));
         card(ui, "STILL WANTED", |ui| self.wanted(ui));
         card(ui, "RECORD", |ui| self.source_fields(ui));
-        let text = match self.settings.key(Action::Record) {
-            Some(k) => format!("●  Record    {k}"),
-            None => "●  Record".into(),
-        };
-        if wide(ui, &text, p.red, if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE }, 48.0).clicked() {
-            self.do_press(&Press::Do(Action::Record), &ui.ctx().clone());
-        }
     }
 
     fn request_fields(&mut self, ui: &mut Ui) {
