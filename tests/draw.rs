@@ -170,7 +170,7 @@ fn static_strokes_stay_until_they_are_taken_away() {
     wait_status(&desk, &root, |s| s["drawing"]["strokes"] == 2);
     ctl(&desk, &root, &["undo"]);
     assert_eq!(ctl(&desk, &root, &["status"])["drawing"]["strokes"], 1);
-    // Longer than temporary ones live.
+    let session = rec.dir();
     hand.move_to(20, 700);
     until(origin, drawn_ns + 5 * S);
     ctl(&desk, &root, &["clear"]);
