@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The window’s size, points.
-pub const SIZE: (f32, f32) = (420.0, 760.0);
+pub const SIZE: (f32, f32) = (420.0, 820.0);
 
 /// What the panel starts with.
 pub struct Start {
@@ -440,6 +440,16 @@ fn modality_label(m: Modality) -> &'static str {
         Modality::Interactive => "Talking",
         Modality::DrawTemp => "Drawing, fading",
         Modality::DrawStatic => "Drawing, staying",
+    }
+}
+
+/// Their short names, for counts.
+fn modality_tag(m: Modality) -> &'static str {
+    match m {
+        Modality::Text => "Typing",
+        Modality::Interactive => "Talking",
+        Modality::DrawTemp => "Fading",
+        Modality::DrawStatic => "Staying",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::parts::{buttons, card, clock, meter, notice, row, segments, wide};
 use super::theme::Palette;
-use super::{Area, Panel, difficulty_label, modality_label};
+use super::{Area, Panel, difficulty_label, modality_label, modality_tag};
 use crate::engine::Task;
 use crate::settings::Action;
 use crate::state::{Phase, Press, Take};
@@ -206,7 +206,7 @@ impl Panel {
         ui.label(RichText::new("Models of this kind").color(p.faint));
         ui.horizontal_wrapped(|ui| {
             for (m, c) in &self.view.modalities {
-                tag(ui, modality_label(*m), c.have, c.wanted);
+                tag(ui, modality_tag(*m), c.have, c.wanted);
             }
         });
     }
@@ -396,7 +396,7 @@ impl Panel {
                     r.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, d.colour == rgb, name));
                     let c = Color32::from_rgb(rgb[0], rgb[1], rgb[2]);
                     ui.painter().circle_filled(rect.center(), 10.0, c);
-                    ui.painter().circle_stroke(rect.center(), 10.0, Stroke::new(1.0, p.line));
+                    ui.painter().circle_stroke(rect.center(), 10.0, Stroke::new(1.0, p.faint));
                     if d.colour == rgb || r.has_focus() {
                         ui.painter().circle_stroke(rect.center(), 13.5, Stroke::new(2.0, p.text));
                     }

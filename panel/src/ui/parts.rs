@@ -59,7 +59,8 @@ pub fn segments<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, all: &[(T, Str
 /// A large button over the whole width.
 pub fn wide(ui: &mut Ui, text: &str, fill: Color32, ink: Color32, height: f32) -> Response {
     let b = Button::new(RichText::new(text).size(16.0).strong().color(ink)).fill(fill).corner_radius(CornerRadius::same(9));
-    ui.add(b.min_size(Vec2::new(ui.available_width(), height)))
+    // In a row, because there the text stands in the middle.
+    ui.horizontal(|ui| ui.add(b.min_size(Vec2::new(ui.available_width(), height)))).inner
 }
 
 /// `n` buttons of one width side by side; which was pressed.
