@@ -87,11 +87,10 @@ fn a_cut_span_is_in_no_stream() {
 
     // Pictures: black in the span, as they were outside it.
     let v = m.session.streams.video.as_ref().unwrap();
-    let wanted: Vec<i64> = (0..v.frames as i64).collect();
-    let all = frames(&session.video(), v.width as usize, v.height as usize, &wanted);
-    for (i, p) in all.iter().enumerate() {
+    let all = mean_lumas(&session.video(), v.width as usize, v.height as usize);
+    assert_eq!(all.len() as u64, v.frames);
+    for (i, mean) in all.into_iter().enumerate() {
         let t = v.grid.t_ns_of_frame(i as i64);
-        let mean = p.pixels.iter().map(|b| f64::from(*b)).sum::<f64>() / p.pixels.len() as f64;
         if inside(t) {
             assert!(mean < 20.0, "frame {i} at {t} shows something: {mean}");
         } else if t < from - 100_000_000 || t > until_ns + 100_000_000 {
@@ -129,6 +128,8 @@ fn a_cut_holds_when_the_recorder_dies() {
     let cut = tell(&desk, "cut 1.5");
     let (from, until_ns) = (cut["t_ns"].as_i64().unwrap(), cut["until_ns"].as_i64().unwrap());
     until(origin, until_ns + S);
+    // The encoder of a loaded machine is behind.
+    wait_status(&desk, &root, |s| s["frames"].as_i64().unwrap() > until_ns * 30 / S + 15);
     let session = rec.dir();
     rec.signal(libc::SIGKILL);
     rec.wait();

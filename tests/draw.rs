@@ -170,12 +170,12 @@ fn static_strokes_stay_until_they_are_taken_away() {
     wait_status(&desk, &root, |s| s["drawing"]["strokes"] == 2);
     ctl(&desk, &root, &["undo"]);
     assert_eq!(ctl(&desk, &root, &["status"])["drawing"]["strokes"], 1);
-    let session = rec.dir();
+    // Longer than temporary ones live.
     hand.move_to(20, 700);
     until(origin, drawn_ns + 5 * S);
     ctl(&desk, &root, &["clear"]);
     std::thread::sleep(Duration::from_millis(1_200));
-    let (session, id) = (rec.dir(), rec.id.clone());
+    let session = rec.dir();
     assert_eq!(rec.stop().1, Some(0));
 
     let strokes: Vec<StrokeEvent> = lines(&session.strokes());

@@ -123,3 +123,10 @@ pub fn taken_around(dir: &redline_schemas::SessionDir, t_ns: i64) -> (Option<i64
     let after = all.iter().filter(|v| v.t_ns - v.half_ns >= t_ns).find_map(at);
     (before, after)
 }
+
+/// The mean brightness of every frame, decoded by the `ffmpeg` program.
+pub fn mean_lumas(video: &Path, width: usize, height: usize) -> Vec<f64> {
+    let mut c = std::process::Command::new("ffmpeg");
+    c.args(["-v", "error", "-i"]).arg(video).args(["-vsync", "0", "-f", "rawvideo", "-pix_fmt", "gray", "-"]);
+    run(c).stdout.chunks(width * height).map(|p| p.iter().map(|b| f64::from(*b)).sum::<f64>() / p.len() as f64).collect()
+}
