@@ -170,6 +170,7 @@ mod tests {
         events.extend(t.set("keep secret", 20));
         events.extend(t.set("ke secret", 25));
         assert_eq!(t.before(20), "ke");
+        events.extend(t.set("ke", 30));
         events.extend(t.set("ke more", 40));
         let cut = without_spans(&events, &[(15, 30)]);
         assert_eq!(replay(&cut), "ke more");
