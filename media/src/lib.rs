@@ -11,6 +11,7 @@
 //! back as [`Error`], which names the file and says what to do.
 
 mod audio_encode;
+mod blank;
 mod contact_sheet;
 mod decode;
 mod encode;
@@ -27,6 +28,7 @@ mod transcode;
 mod typeface;
 mod wav;
 
+pub use blank::blank_frames;
 pub use contact_sheet::{SheetContent, SheetLayout, contact_sheet};
 pub use decode::{AudioBlock, AudioBlocks, Verified, VideoFrame, VideoFrames, frames_at, verify_decodable};
 pub use encode::{EncodeSettings, ScreenEncoder, has_encoder};

@@ -131,13 +131,13 @@ fn find(which: &Microphone) -> Result<cpal::Device> {
 }
 
 /// Samples of one callback.
-struct Chunk {
-    samples: Vec<i16>,
+pub(crate) struct Chunk {
+    pub(crate) samples: Vec<i16>,
     captured_ns: i64,
     callback_ns: i64,
 }
 
-enum Message {
+pub(crate) enum Message {
     Chunk(Chunk),
     /// The device is gone; why.
     Lost(String),
@@ -334,6 +334,11 @@ impl Writer<'_> {
         if samples.is_empty() {
             return Ok(None);
         }
+        let long_ns = (samples.len() as f64 * step) as i64;
+        if self.shared.pauses.touch(t_ns.min(begin_ns), t_ns.max(begin_ns) + long_ns) {
+            // The file has no samples of a pause; the times of those after it show the gap.
+            return Ok(Some(callback_ns.min(t_ns + long_ns)));
+        }
         if let Some(g) = self.gap.take() {
             self.shared.say("the microphone is back".into());
             g.end(&self.shared.marks, begin_ns)?;
@@ -351,7 +356,7 @@ impl Writer<'_> {
 
 /// The device's stream, in a thread of its own: some back ends block for ever when a device dies,
 /// and then only that thread is lost.
-struct StreamThread {
+pub(crate) struct StreamThread {
     name: String,
     rate: u32,
     close: Sender<()>,
@@ -359,7 +364,7 @@ struct StreamThread {
 }
 
 impl StreamThread {
-    fn open(which: &Microphone, rate: Option<u32>, send: Sender<Message>) -> Result<Self> {
+    pub(crate) fn open(which: &Microphone, rate: Option<u32>, send: Sender<Message>) -> Result<Self> {
         let (close, closed) = bounded::<()>(1);
         let (ready, opened) = bounded(1);
         let which = which.clone();

@@ -42,6 +42,12 @@ impl SessionClock {
         monotonic_ns - self.origin_ns
     }
 
+    /// The monotonic clock's reading at a session time.
+    #[must_use]
+    pub fn monotonic(&self, t_ns: i64) -> i64 {
+        t_ns.saturating_add(self.origin_ns)
+    }
+
     /// All clocks at once, for [`crate::clock_watch`].
     #[must_use]
     pub fn reading(&self) -> Reading {

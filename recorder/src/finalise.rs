@@ -3,6 +3,8 @@
 use crate::Result;
 use crate::audio_fit::fit;
 use crate::marks::coalesce;
+use crate::redact::{self, Span, cut_spans};
+use crate::typing::replay;
 use redline_media::{MuxAudio, WavReader, finish_video, whole_fragments, write_flac};
 use redline_schemas::coords::AreaAt;
 use redline_schemas::time::{AudioClock, FrameGrid};
@@ -93,9 +95,11 @@ fn mend_lines(path: &Path) -> Result<u64> {
 ///
 /// `session.duration_ns` must be set. Raw files are removed only after the finished ones are whole.
 pub(crate) fn finalise(dir: &SessionDir, session: &mut Session, known: &Known<'_>) -> Result<()> {
-    let marks = finish_marks(dir, session)?;
-    let audio = finish_audio(dir, known)?;
-    session.streams.video = finish_pictures(dir, session, known, audio.as_ref())?;
+    let (marks, cuts) = finish_marks(dir, session)?;
+    redact::events(dir, &cuts)?;
+    finish_text(dir)?;
+    let audio = finish_audio(dir, known, &cuts)?;
+    session.streams.video = finish_pictures(dir, session, known, audio.as_ref(), &cuts)?;
     session.streams.audio = match audio {
         Some((wav, clock)) => Some(AudioStream {
             file: dir.file_ref(&dir.audio())?,
@@ -124,13 +128,16 @@ pub(crate) fn remove_raw(dir: &SessionDir) {
     }
 }
 
-/// Merges spans in `marks.jsonl`, takes the moves of the captured area over into the manifest.
-fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<usize> {
+/// Merges spans in `marks.jsonl`, takes the moves of the captured area over into the manifest; the number of marks, and
+/// the spans that were cut.
+fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<(usize, Vec<Span>)> {
     let path = dir.marks();
     if !path.exists() {
-        return Ok(0);
+        return Ok((0, Vec::new()));
     }
-    let marks = coalesce(jsonl::read_all::<MarkEvent>(&path)?.0, session.duration_ns);
+    let mut marks = coalesce(jsonl::read_all::<MarkEvent>(&path)?.0, session.duration_ns);
+    let cuts = cut_spans(&marks);
+    redact::marks(&mut marks, &cuts);
     if let Some(screen) = &mut session.screen {
         screen.map.areas.truncate(1);
         let moves = marks.iter().filter(|m| m.kind == MarkKind::Resize).filter_map(|m| Some(AreaAt { t_ns: m.t_ns, area: m.area? }));
@@ -141,7 +148,17 @@ fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<usize> {
     } else {
         write_lines(&path, &marks)?;
     }
-    Ok(marks.len())
+    Ok((marks.len(), cuts))
+}
+
+/// The final text, from the way it was typed.
+fn finish_text(dir: &SessionDir) -> Result<()> {
+    let path = dir.text_events();
+    if path.exists() {
+        let text = replay(&jsonl::read_all::<TextEvent>(&path)?.0);
+        fsio::write_atomic(&dir.text(), text.as_bytes())?;
+    }
+    Ok(())
 }
 
 pub(crate) fn write_lines<T: Serialize>(path: &Path, items: &[T]) -> Result<()> {
@@ -153,7 +170,7 @@ pub(crate) fn write_lines<T: Serialize>(path: &Path, items: &[T]) -> Result<()> 
     Ok(fsio::write_atomic(path, &bytes)?)
 }
 
-fn finish_audio(dir: &SessionDir, _known: &Known<'_>) -> Result<Option<(WavReader, AudioClock)>> {
+fn finish_audio(dir: &SessionDir, _known: &Known<'_>, cuts: &[Span]) -> Result<Option<(WavReader, AudioClock)>> {
     let (raw, times) = (dir.audio_raw(), dir.audio_clock());
     if !raw.exists() || !times.exists() {
         return Ok(None);
@@ -167,6 +184,7 @@ fn finish_audio(dir: &SessionDir, _known: &Known<'_>) -> Result<Option<(WavReade
     }
     let pieces = fit(&times, wav.rate(), wav.samples());
     let clock = AudioClock { sample_rate: wav.rate(), latency_ns: 0, pieces };
+    redact::audio(&raw, &clock, wav.samples(), cuts)?;
     let tmp = fsio::temporary_beside(&dir.audio());
     finished(&tmp, &dir.audio(), write_flac(&wav, &tmp))?;
     Ok(Some((wav, clock)))
@@ -190,6 +208,7 @@ fn finish_pictures(
     session: &Session,
     known: &Known<'_>,
     audio: Option<&(WavReader, AudioClock)>,
+    cuts: &[Span],
 ) -> Result<Option<VideoStream>> {
     let (raw, times) = (dir.video_raw(), dir.video_times());
     let Some(screen) = &session.screen else { return Ok(None) };
@@ -200,6 +219,7 @@ fn finish_pictures(
     // The grid begins with the first picture; that is how the capture thread made it.
     let Some(first) = times.iter().find(|t| t.slot == Some(0)) else { return Ok(None) };
     let grid = FrameGrid::new(first.t_ns, known.fps, 1)?;
+    redact::video(&raw, &grid, cuts)?;
     let tmp = fsio::temporary_beside(&dir.video());
     let mux = audio.map(|(wav, clock)| MuxAudio { wav, clock });
     let made = finished(&tmp, &dir.video(), finish_video(&raw, &tmp, &grid, mux))?;

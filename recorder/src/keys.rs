@@ -93,6 +93,12 @@ impl KeyNamer {
         (self.policy != KeyPolicy::None).then_some(n)
     }
 
+    /// Whether `k` is down.
+    #[must_use]
+    pub fn holds(&self, k: Key) -> bool {
+        self.held.contains_key(&k)
+    }
+
     /// Whether `chord` is held, `k` being its key that was just pressed.
     #[must_use]
     pub fn completes(&self, chord: &Chord, k: Key) -> bool {
@@ -113,6 +119,18 @@ pub struct Chord {
     shift: bool,
     meta: bool,
     key: Key,
+}
+
+impl std::fmt::Display for Chord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (on, name) in [(self.ctrl, "Ctrl"), (self.alt, "Alt"), (self.shift, "Shift"), (self.meta, "Super")] {
+            if on {
+                write!(f, "{name}+")?;
+            }
+        }
+        let key = name(self.key);
+        f.write_str(key.strip_prefix("Key").unwrap_or(&key))
+    }
 }
 
 impl FromStr for Chord {
@@ -216,6 +234,8 @@ mod tests {
         assert!(n.completes(&c, Key::F9));
         n.press(Key::Alt);
         assert!(!n.completes(&c, Key::F9), "alt is too much");
+        assert_eq!(c.to_string(), "Ctrl+Shift+F9");
+        assert_eq!("super+alt+q".parse::<Chord>().unwrap().to_string(), "Alt+Super+Q");
         assert_eq!("alt+q".parse::<Chord>().unwrap().key, Key::KeyQ);
         for bad in ["", "ctrl+", "hyper+q", "ctrl+ä", "ctrl+zz"] {
             assert!(bad.parse::<Chord>().is_err(), "{bad}");

@@ -79,6 +79,11 @@ impl OpenGap {
     }
 }
 
+/// Kinds that are written when they begin and again when they end.
+fn is_span(k: MarkKind) -> bool {
+    matches!(k, MarkKind::Gap | MarkKind::Pause)
+}
+
 /// One line a span, in order of time; spans still open end at `end_ns`.
 pub(crate) fn coalesce(marks: Vec<MarkEvent>, end_ns: i64) -> Vec<MarkEvent> {
     let mut out: Vec<MarkEvent> = Vec::with_capacity(marks.len());
@@ -86,14 +91,14 @@ pub(crate) fn coalesce(marks: Vec<MarkEvent>, end_ns: i64) -> Vec<MarkEvent> {
         let begun = out
             .iter_mut()
             .rev()
-            .find(|o| m.kind == MarkKind::Gap && o.kind == m.kind && o.t_ns == m.t_ns && o.stream == m.stream && o.until_ns.is_none());
+            .find(|o| is_span(m.kind) && o.kind == m.kind && o.t_ns == m.t_ns && o.stream == m.stream && o.until_ns.is_none());
         match begun {
             Some(o) => o.until_ns = m.until_ns,
             None => out.push(m),
         }
     }
     for m in &mut out {
-        if m.kind == MarkKind::Gap && m.until_ns.is_none() {
+        if is_span(m.kind) && m.until_ns.is_none() {
             m.until_ns = Some(end_ns.max(m.t_ns));
         }
     }

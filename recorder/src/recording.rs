@@ -8,6 +8,7 @@ use crate::manifest::SessionManifest;
 use crate::marks::Marks;
 use crate::screen::{self, Painter};
 use crate::shared::{Shared, StopReason};
+use crate::sinks::{StrokeSink, TextSink};
 use crate::video::{Video, spawn};
 use crate::{Microphone, RecordOptions, Result, SessionClock, audio};
 use redline_media::EncodeSettings;
@@ -36,6 +37,10 @@ pub struct Progress {
     pub queued: u64,
     /// Peak of the last audio, 0 to 1; `None` without a microphone.
     pub level: Option<f32>,
+    /// Length of all pauses so far.
+    pub paused_ns: i64,
+    /// Whether it is paused now.
+    pub paused: bool,
 }
 
 /// A finished recording.
@@ -60,6 +65,8 @@ pub struct Recording {
     fps: u32,
     input: Input,
     keeper: JoinHandle<(Lock, Vec<Discontinuity>)>,
+    strokes: StrokeSink,
+    text: TextSink,
     _corpus_lock: Lock,
 }
 
@@ -81,6 +88,13 @@ impl Recording {
         options: &RecordOptions,
         painter: Option<Box<dyn Painter>>,
     ) -> Result<Self> {
+        Self::prepare(corpus, options)?.start(dir, manifest, options, painter)
+    }
+
+    /// Opens all devices and lets them settle, which takes up to some seconds; [`Prepared::start`] then begins at once.
+    ///
+    /// Nothing is written yet but the corpus’s lock, which goes when this is dropped.
+    pub fn prepare(corpus: &Corpus, options: &RecordOptions) -> Result<Prepared> {
         options.validate()?;
         let mut corpus_lock = Lock::take(&corpus_lock(corpus))?.remove();
         corpus_lock.write(&LockInfo { pid: std::process::id(), ..LockInfo::default() })?;
@@ -90,12 +104,7 @@ impl Recording {
         let monitors = screen::monitors().unwrap_or_default();
         crate::input::prepare()?;
         let microphone = if options.microphone == Microphone::Off { None } else { Some(audio::open(&options.microphone)?) };
-        create_dir(dir.path())?;
-        let prepared = Prepared { corpus_lock, source, monitors, microphone };
-        prepared.start(dir.clone(), manifest, options, painter).inspect_err(|_| {
-            // Nothing was recorded yet.
-            let _ = std::fs::remove_dir_all(dir.path());
-        })
+        Ok(Prepared { corpus_lock, source, monitors, microphone })
     }
 
     /// The session's folder.
@@ -116,18 +125,27 @@ impl Recording {
         self.shared.map.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
+    /// Says where on the screen is recorded, whenever it is asked.
+    pub fn area_now(&self) -> impl Fn() -> Option<redline_schemas::coords::Rect> + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        move || shared.map.read().unwrap_or_else(std::sync::PoisonError::into_inner).area_at(shared.clock.now_ns())
+    }
+
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let s = &self.shared;
+        let elapsed_ns = s.clock.now_ns();
         Progress {
-            elapsed_ns: s.clock.now_ns(),
+            elapsed_ns,
             frames: s.frames.load(Ordering::Relaxed),
             repeated: s.repeated.load(Ordering::Relaxed),
             dropped: s.dropped.load(Ordering::Relaxed),
             events: s.events.load(Ordering::Relaxed),
             queued: s.queued.load(Ordering::Relaxed),
             level: self.audio.as_ref().map(|_| f32::from_bits(s.level.load(Ordering::Relaxed))),
+            paused_ns: s.pauses.total_ns(elapsed_ns),
+            paused: s.pauses.on(),
         }
     }
 
@@ -142,6 +160,47 @@ impl Recording {
         self.shared.marks.now(MarkKind::Mark, note)
     }
 
+    /// The writer of the strokes.
+    #[must_use]
+    pub fn strokes(&self) -> StrokeSink {
+        self.strokes.clone()
+    }
+
+    /// The writer of the typed text.
+    #[must_use]
+    pub fn text(&self) -> TextSink {
+        self.text.clone()
+    }
+
+    /// Stops writing until [`Self::resume`]: the last picture stands, sound and events of the time between are not kept.
+    /// The clock goes on. False when it is paused already.
+    pub fn pause(&self) -> Result<bool> {
+        let t_ns = self.shared.clock.now_ns();
+        if !self.shared.pauses.begin(t_ns) {
+            return Ok(false);
+        }
+        self.shared.marks.write(&span(MarkKind::Pause, t_ns, None))?;
+        Ok(true)
+    }
+
+    /// Goes on after a pause. False when nothing was paused.
+    pub fn resume(&self) -> Result<bool> {
+        let now = self.shared.clock.now_ns();
+        let Some(t_ns) = self.shared.pauses.end(now) else { return Ok(false) };
+        self.shared.marks.write(&span(MarkKind::Pause, t_ns, Some(now)))?;
+        Ok(true)
+    }
+
+    /// The last `seconds` are not to be kept: they are marked at once, and taken out of every stream when the finished files
+    /// are made. The span, session time.
+    pub fn cut(&self, seconds: f64) -> Result<(i64, i64)> {
+        let now = self.shared.clock.now_ns();
+        let from = (now - redline_schemas::time::from_seconds(seconds.max(0.0))).max(0);
+        self.shared.marks.write(&span(MarkKind::Cut, from, Some(now)))?;
+        self.text.cut(from);
+        Ok((from, now))
+    }
+
     /// Why the recording wants to end, if it does: the caller should call [`Self::stop`].
     #[must_use]
     pub fn wants_stop(&self) -> Option<StopReason> {
@@ -154,6 +213,7 @@ impl Recording {
     /// [`crate::recover`] finishes it when there is room again.
     pub fn stop(mut self) -> Result<Finished> {
         let s = Arc::clone(&self.shared);
+        let resumed = self.resume();
         let end_ns = s.clock.now_ns();
         s.end_ns.store(end_ns, Ordering::Release);
         s.stop.store(true, Ordering::Release);
@@ -161,10 +221,12 @@ impl Recording {
         let input = self.input.join();
         let audio = self.audio.take().map_or(Ok(()), audio::Audio::join);
         let (lock, discontinuities) = self.keeper.join().map_or((None, Vec::new()), |(l, d)| (Some(l), d));
+        let drawn = self.strokes.close();
+        let typed = self.text.close();
         if let Some(e) = s.take_failure() {
             return Err(e);
         }
-        video.and(input).and(audio)?;
+        video.and(input).and(audio).and(resumed.map(drop)).and(drawn).and(typed)?;
         let session = self.manifest.session_mut();
         session.duration_ns = end_ns;
         session.clock.discontinuities = discontinuities;
@@ -177,7 +239,8 @@ impl Recording {
     }
 }
 
-struct Prepared {
+/// Opened devices, before the session begins.
+pub struct Prepared {
     corpus_lock: Lock,
     source: Box<dyn screen::FrameSource>,
     monitors: Vec<redline_schemas::Monitor>,
@@ -185,7 +248,24 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn start(
+    /// Starts the session’s clock and every stream, see [`Recording::start`]. `options` must be those it was prepared with.
+    pub fn start(
+        mut self,
+        dir: SessionDir,
+        manifest: SessionManifest,
+        options: &RecordOptions,
+        painter: Option<Box<dyn Painter>>,
+    ) -> Result<Recording> {
+        create_dir(dir.path())?;
+        // The person may have resized or moved things while the microphone settled.
+        self.source.grab()?;
+        self.begin(dir.clone(), manifest, options, painter).inspect_err(|_| {
+            // Nothing was recorded yet.
+            let _ = std::fs::remove_dir_all(dir.path());
+        })
+    }
+
+    fn begin(
         self,
         dir: SessionDir,
         mut manifest: SessionManifest,
@@ -224,8 +304,26 @@ impl Prepared {
             let k = Keeper { shared: Arc::clone(&shared), dir: dir.clone(), manifest: manifest.clone(), lock, info };
             spawn("keeper", move || k.run())?
         };
-        Ok(Recording { dir, manifest, shared, video, audio, microphone, fps: options.fps, input, keeper, _corpus_lock: self.corpus_lock })
+        let (strokes, text) = (StrokeSink::new(Arc::clone(&shared), &dir), TextSink::new(Arc::clone(&shared), &dir));
+        Ok(Recording {
+            dir,
+            manifest,
+            shared,
+            video,
+            audio,
+            microphone,
+            fps: options.fps,
+            input,
+            keeper,
+            strokes,
+            text,
+            _corpus_lock: self.corpus_lock,
+        })
     }
+}
+
+fn span(kind: MarkKind, t_ns: i64, until_ns: Option<i64>) -> MarkEvent {
+    MarkEvent { t_ns, kind, until_ns, stream: None, note: None, area: None }
 }
 
 fn create_dir(dir: &Path) -> Result<()> {

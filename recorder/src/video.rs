@@ -28,8 +28,8 @@ const PATIENCE_NS: i64 = 500_000_000;
 enum Message {
     Picture(YuvPicture, VideoTime),
     Dropped(VideoTime),
-    /// The grid's last slot.
-    End(i64),
+    /// The last picture stands up to and including this slot.
+    Until(i64),
 }
 
 /// The running threads.
@@ -113,6 +113,14 @@ impl Capture {
                     break;
                 }
             }
+            // The last picture stands: nothing of what is on the screen now is read.
+            if self.shared.pauses.on()
+                && let Some(s) = &mut slots
+            {
+                s.skip(self.shared.clock.now_ns());
+                let _ = self.send.send(Message::Until(s.last(self.shared.clock.now_ns())));
+                continue;
+            }
             match self.take(&mut slots) {
                 Ok(time) => {
                     let _ = first.try_send(());
@@ -132,7 +140,7 @@ impl Capture {
             let _ = gap.end(&self.shared.marks, end_ns);
         }
         if let Some(s) = slots {
-            let _ = self.send.send(Message::End(s.last(end_ns)));
+            let _ = self.send.send(Message::Until(s.last(end_ns)));
         }
     }
 
@@ -258,7 +266,7 @@ fn encode(
                 }
             }
             Some(Message::Dropped(time)) => times.write(&time)?,
-            Some(Message::End(slot)) => repeat(&mut last, slot + 1, encoder)?,
+            Some(Message::Until(slot)) => repeat(&mut last, slot + 1, encoder)?,
             None => times.flush_if_due()?,
         }
         Ok(())

@@ -7,6 +7,8 @@ mod check;
 #[cfg(feature = "recorder")]
 mod contact_sheet;
 #[cfg(feature = "recorder")]
+mod ctl;
+#[cfg(feature = "recorder")]
 mod demo;
 #[cfg(feature = "dataset")]
 mod diff;
@@ -29,6 +31,8 @@ mod model;
 mod model_fetch;
 #[cfg(feature = "dataset")]
 mod pack;
+#[cfg(feature = "panel")]
+mod panel;
 mod participant;
 #[cfg(feature = "dataset")]
 mod publish;
@@ -36,6 +40,8 @@ mod publish;
 mod query;
 #[cfg(feature = "recorder")]
 mod record;
+#[cfg(feature = "recorder")]
+mod record_live;
 #[cfg(feature = "recorder")]
 mod recover;
 #[cfg(feature = "dataset")]
@@ -90,6 +96,12 @@ enum Verb {
     /// Record a request.
     #[cfg(feature = "recorder")]
     Record(record::Args),
+    /// Show the designer’s window: choose, record, draw, type, keep.
+    #[cfg(feature = "panel")]
+    Panel(panel::Args),
+    /// Steer the recorder that is at work: draw, pause, mark, cut, stop.
+    #[cfg(feature = "recorder")]
+    Ctl(ctl::Args),
     /// Mend sessions whose recorder died.
     #[cfg(feature = "recorder")]
     Recover(recover::Args),
@@ -196,6 +208,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Model(a) => model::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Record(a) => record::run(&ctx, a),
+        #[cfg(feature = "panel")]
+        Verb::Panel(a) => panel::run(&ctx, a),
+        #[cfg(feature = "recorder")]
+        Verb::Ctl(a) => ctl::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Recover(a) => recover::run(&ctx, a),
         #[cfg(feature = "recorder")]

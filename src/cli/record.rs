@@ -1,8 +1,10 @@
 //! `redline record`.
 
+use super::record_live::{self, LiveArgs, Subject};
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, bail};
+use redline_recorder::live::Ending;
 use redline_recorder::{
     CaptureBackend, Chord, Error, Finished, KeyPolicy, Microphone, Progress, RecordOptions, Recording, SessionManifest, Source, StopReason,
     parse_region,
@@ -38,6 +40,8 @@ pub struct Args {
     duration: Option<Duration>,
     #[command(flatten)]
     what: What,
+    #[command(flatten)]
+    live: LiveArgs,
 }
 
 /// What is recorded, and how; the same for every verb that records.
@@ -79,6 +83,18 @@ pub struct What {
 }
 
 impl What {
+    /// Whether what of the screen is recorded was said.
+    #[cfg(feature = "panel")]
+    pub fn source_given(&self) -> bool {
+        self.monitor.is_some() || self.window.is_some() || self.region.is_some()
+    }
+
+    /// Whether the microphone was.
+    #[cfg(feature = "panel")]
+    pub fn microphone_given(&self) -> bool {
+        self.mic.is_some() || self.no_mic
+    }
+
     /// As the recorder takes it.
     pub fn options(&self) -> anyhow::Result<RecordOptions> {
         let source = match (&self.monitor, &self.window, &self.region) {
@@ -145,14 +161,12 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
 
     let dir = corpus.request_dir(&id);
     let recording = Recording::start(&corpus, dir.clone(), SessionManifest::Request(Box::new(manifest)), &options, None).map_err(coded)?;
-    // Scripts wait for this line.
-    eprintln!("recording {id}");
-    watch(&recording, args.duration, &stop);
     let path = dir.path().to_path_buf();
-    let finished = recording.stop().map_err(|e| {
-        let storage = e.is_storage();
-        let e = coded(e);
-        if storage {
+    let subject = Subject { corpus, id: id.clone(), modality: args.modality };
+    // Scripts wait for this line.
+    let run = record_live::run(subject, recording, &args.live, args.duration, &stop, || eprintln!("recording {id}"));
+    let (finished, ending) = run.map_err(|e| {
+        if crate::exit::code_of(&e) == Exit::Storage {
             e.context(format!(
                 "what was recorded is kept in {}; make room and finish it with: redline recover {}",
                 path.display(),
@@ -162,6 +176,10 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
             e
         }
     })?;
+    if ending == Ending::Discard {
+        eprintln!("discarded: it is kept in {} until the bin is emptied", finished.path.parent().unwrap_or(&path).display());
+        return Ok(());
+    }
     report(ctx, &finished, &path)
 }
 
@@ -220,6 +238,7 @@ pub fn stop_signal() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// Shows progress until something ends the recording.
+#[allow(dead_code)] // For verbs that record without commands.
 pub fn watch(recording: &Recording, duration: Option<Duration>, stop: &AtomicBool) {
     let begun = Instant::now();
     let terminal = std::io::stderr().is_terminal();
@@ -255,7 +274,7 @@ pub fn watch(recording: &Recording, duration: Option<Duration>, stop: &AtomicBoo
     }
 }
 
-fn progress_line(before: &Progress, now: &Progress) -> String {
+pub fn progress_line(before: &Progress, now: &Progress) -> String {
     let seconds = (now.elapsed_ns - before.elapsed_ns).max(1) as f64 / 1e9;
     let fps = (now.frames - before.frames) as f64 / seconds;
     let t = now.elapsed_ns / 1_000_000_000;

@@ -156,6 +156,11 @@ impl Hand {
         self.fake(MOTION, 0, x, y)
     }
 
+    /// Presses a button or lets it go; when.
+    pub fn button(&self, button: u8, down: bool) -> i64 {
+        self.fake(if down { BUTTON_PRESS } else { BUTTON_RELEASE }, button, 0, 0)
+    }
+
     /// When the button went down.
     pub fn click(&self, button: u8) -> i64 {
         let at = self.fake(BUTTON_PRESS, button, 0, 0);

@@ -39,6 +39,7 @@ fn listen() {
     LISTENER.get_or_init(|| {
         let started = spawn("input", || {
             let why = platform::listen(|raw| {
+                crate::hotkeys::see(&raw.event);
                 if let Some(s) = SINK.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
                     let _ = s.send(raw);
                 }
@@ -145,7 +146,7 @@ impl Writer<'_> {
         let t_ns = self.shared.clock.at(raw.at_ns);
         let Some(mut e) = self.event(t_ns, raw.event) else { return Ok(()) };
         // The session's window is kept by time: the listener runs before and after it.
-        if t_ns < 0 || t_ns > self.shared.end_ns.load(Ordering::Acquire) {
+        if t_ns < 0 || self.shared.pauses.touch(t_ns, t_ns) || t_ns > self.shared.end_ns.load(Ordering::Acquire) {
             return Ok(());
         }
         if let (Some(x), Some(y)) = (e.x, e.y) {

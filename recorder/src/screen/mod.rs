@@ -6,7 +6,7 @@ mod x11_shm;
 mod xcap;
 
 pub(crate) use x11::connect;
-pub use x11::monitors;
+pub use x11::{WindowInfo, monitors, windows};
 
 use crate::options::{CaptureBackend, RecordOptions, Source};
 use crate::{Error, Result};

@@ -78,6 +78,36 @@ pub fn monitors() -> Result<Vec<Monitor>> {
     list(&conn, root)
 }
 
+/// A window that could be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowInfo {
+    /// Its number, as `--window` takes it.
+    pub id: u32,
+    /// Its title.
+    pub title: String,
+    /// Where it is, screen pixels.
+    pub area: Rect,
+}
+
+/// The windows that are to be seen on the desktop that `DISPLAY` names, in the window manager’s order.
+pub fn windows() -> Result<Vec<WindowInfo>> {
+    let (conn, screen) = connect()?;
+    let root = conn.setup().roots.get(screen).ok_or_else(|| no_screen("the display has no screen"))?.root;
+    let whole = root_area(&conn, root)?;
+    let net_name = atom(&conn, "_NET_WM_NAME")?;
+    let mut found = Vec::new();
+    for w in clients(&conn, root)? {
+        let title = title(&conn, w, net_name);
+        // Hidden ones cannot be recorded, those without a title not be told apart.
+        if let Ok(area) = Target::Window(w, None).area(&conn, root, whole)
+            && !title.is_empty()
+        {
+            found.push(WindowInfo { id: w, title, area });
+        }
+    }
+    Ok(found)
+}
+
 /// What is followed on the screen.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
@@ -149,19 +179,24 @@ fn title(conn: &RustConnection, w: Window, net_name: u32) -> String {
     get(net_name).or_else(|| get(AtomEnum::WM_NAME.into())).unwrap_or_default()
 }
 
+fn clients(conn: &RustConnection, root: Window) -> Result<Vec<Window>> {
+    let clients = atom(conn, "_NET_CLIENT_LIST")?;
+    let reply = conn.get_property(false, root, clients, AtomEnum::WINDOW, 0, 4096).map_err(no_screen)?.reply().map_err(no_screen)?;
+    let windows: Vec<Window> = reply.value32().map(Iterator::collect).unwrap_or_default();
+    if windows.is_empty() {
+        // No window manager that keeps the list: the root's children are the windows.
+        return Ok(conn.query_tree(root).map_err(no_screen)?.reply().map_err(no_screen)?.children);
+    }
+    Ok(windows)
+}
+
 fn find_window(conn: &RustConnection, root: Window, wanted: &str) -> Result<Target> {
     let number = wanted.strip_prefix("0x").and_then(|h| u32::from_str_radix(h, 16).ok()).or_else(|| wanted.parse().ok());
     if let Some(w) = number {
         return Ok(Target::Window(w, None));
     }
     let net_name = atom(conn, "_NET_WM_NAME")?;
-    let clients = atom(conn, "_NET_CLIENT_LIST")?;
-    let reply = conn.get_property(false, root, clients, AtomEnum::WINDOW, 0, 4096).map_err(no_screen)?.reply().map_err(no_screen)?;
-    let mut windows: Vec<Window> = reply.value32().map(Iterator::collect).unwrap_or_default();
-    if windows.is_empty() {
-        // No window manager that keeps the list: the root's children are the windows.
-        windows = conn.query_tree(root).map_err(no_screen)?.reply().map_err(no_screen)?.children;
-    }
+    let windows = clients(conn, root)?;
     let needle = wanted.to_lowercase();
     let found: Vec<(Window, String)> =
         windows.into_iter().map(|w| (w, title(conn, w, net_name))).filter(|(_, t)| t.to_lowercase().contains(&needle)).collect();

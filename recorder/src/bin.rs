@@ -1,0 +1,95 @@
+//! The bin: takes that were discarded, kept until it is emptied.
+//!
+//! It lies beside the requests, in a folder that no other stage looks into.
+
+use crate::{Error, Result};
+use redline_schemas::{Corpus, Error as SchemaError, RequestId};
+use std::path::PathBuf;
+
+/// Where discarded requests lie.
+#[must_use]
+pub fn folder(corpus: &Corpus) -> PathBuf {
+    corpus.root().join(".bin").join("requests")
+}
+
+/// Moves a request into the bin; where it is now.
+pub fn discard(corpus: &Corpus, id: &RequestId) -> Result<PathBuf> {
+    move_to(corpus.request_dir(id).path().into(), folder(corpus).join(id))
+}
+
+/// Takes a request out of the bin again.
+pub fn restore(corpus: &Corpus, id: &RequestId) -> Result<PathBuf> {
+    move_to(folder(corpus).join(id), corpus.request_dir(id).path().into())
+}
+
+/// What is in the bin, sorted.
+pub fn list(corpus: &Corpus) -> Result<Vec<RequestId>> {
+    let dir = folder(corpus);
+    let entries = match std::fs::read_dir(&dir) {
+        Ok(e) => e,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(SchemaError::io(&dir, "could not list")(e).into()),
+    };
+    let mut ids: Vec<RequestId> = entries.flatten().filter_map(|e| e.file_name().to_str().and_then(|n| RequestId::new(n).ok())).collect();
+    ids.sort();
+    Ok(ids)
+}
+
+/// Removes what is in the bin for good; how many there were.
+pub fn empty(corpus: &Corpus) -> Result<usize> {
+    let ids = list(corpus)?;
+    for id in &ids {
+        let dir = folder(corpus).join(id);
+        std::fs::remove_dir_all(&dir).map_err(SchemaError::io(&dir, "could not remove"))?;
+    }
+    Ok(ids.len())
+}
+
+fn move_to(from: PathBuf, to: PathBuf) -> Result<PathBuf> {
+    if !from.is_dir() {
+        return Err(Error::Schemas(SchemaError::Missing { path: from, message: "there is no such request".into() }));
+    }
+    if to.exists() {
+        return Err(SchemaError::Exists { path: to }.into());
+    }
+    if let Some(parent) = to.parent() {
+        std::fs::create_dir_all(parent).map_err(SchemaError::io(parent, "could not create the folder"))?;
+    }
+    std::fs::rename(&from, &to).map_err(SchemaError::io(&from, "could not move"))?;
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redline_schemas::{CorpusManifest, FORMAT_VERSION, Protocol};
+
+    #[test]
+    fn a_take_goes_to_the_bin_and_comes_back() {
+        let tmp = tempfile::tempdir().unwrap();
+        let manifest = CorpusManifest {
+            format_version: FORMAT_VERSION,
+            name: "t".into(),
+            licence: "MIT".into(),
+            created_utc: chrono::Utc::now(),
+            language: None,
+            word_list: vec![],
+            protocol: Protocol::default(),
+            consent: None,
+            splits: vec![],
+            failure_labels: vec![],
+        };
+        let c = Corpus::create(tmp.path().join("c"), &manifest).unwrap();
+        let id = RequestId::generate();
+        assert!(discard(&c, &id).unwrap_err().to_string().contains("no such request"));
+        std::fs::create_dir(c.request_dir(&id).path()).unwrap();
+        std::fs::write(c.request_dir(&id).path().join("x"), "1").unwrap();
+        discard(&c, &id).unwrap();
+        assert!(c.request_ids().unwrap().is_empty());
+        assert_eq!(list(&c).unwrap(), [id.clone()]);
+        restore(&c, &id).unwrap();
+        assert_eq!(c.request_ids().unwrap(), [id.clone()]);
+        discard(&c, &id).unwrap();
+        assert_eq!((empty(&c).unwrap(), list(&c).unwrap().len()), (1, 0));
+    }
+}
