@@ -38,6 +38,8 @@ pub struct Args {
     duration: Option<Duration>,
     #[command(flatten)]
     what: What,
+    #[command(flatten)]
+    cad: super::cad_bridge::CadArgs,
 }
 
 /// What is recorded, and how; the same for every verb that records.
@@ -95,6 +97,7 @@ impl What {
         let stop_chord = if self.stop_key == "none" { None } else { Some(self.stop_key.parse::<Chord>()?) };
         let o = RecordOptions {
             source,
+            video: true,
             backend: self.capture,
             microphone,
             fps: self.fps,
@@ -147,9 +150,18 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let recording = Recording::start(&corpus, dir.clone(), SessionManifest::Request(Box::new(manifest)), &options, None).map_err(coded)?;
     // Scripts wait for this line.
     eprintln!("recording {id}");
+    let bridge = args.cad.start(&recording, false);
     watch(&recording, args.duration, &stop);
+    bridge.finish(&recording);
     let path = dir.path().to_path_buf();
-    let finished = recording.stop().map_err(|e| {
+    let finished = finish(recording)?;
+    report(ctx, &finished, &path)
+}
+
+/// Ends a recording; when the disk is full, says where what was recorded is kept.
+pub fn finish(recording: Recording) -> anyhow::Result<Finished> {
+    let path = recording.dir().path().to_path_buf();
+    recording.stop().map_err(|e| {
         let storage = e.is_storage();
         let e = coded(e);
         if storage {
@@ -161,8 +173,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         } else {
             e
         }
-    })?;
-    report(ctx, &finished, &path)
+    })
 }
 
 fn request(corpus: &Corpus, args: &Args) -> anyhow::Result<RequestManifest> {
@@ -280,6 +291,25 @@ fn meter(level: f32) -> String {
 }
 
 fn report(ctx: &Context, f: &Finished, path: &std::path::Path) -> anyhow::Result<()> {
+    say_what_was_recorded(f, path);
+    let s = f.manifest.session();
+    let mut out = std::io::stdout().lock();
+    if ctx.json {
+        let value = serde_json::json!({
+            "request": f.manifest.id(),
+            "manifest": f.path,
+            "duration_ns": s.duration_ns,
+            "streams": s.streams,
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+    } else {
+        writeln!(out, "{}", f.manifest.id())?;
+    }
+    Ok(())
+}
+
+/// One line on standard error.
+pub fn say_what_was_recorded(f: &Finished, path: &std::path::Path) {
     let s = f.manifest.session();
     let video = s.streams.video.as_ref();
     match f.reason {
@@ -301,19 +331,11 @@ fn report(ctx: &Context, f: &Finished, path: &std::path::Path) -> anyhow::Result
         },
         path.display()
     );
-    let mut out = std::io::stdout().lock();
-    if ctx.json {
-        let value = serde_json::json!({
-            "request": f.manifest.id(),
-            "manifest": f.path,
-            "duration_ns": s.duration_ns,
-            "streams": s.streams,
-        });
-        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
-    } else {
-        writeln!(out, "{}", f.manifest.id())?;
+    let count = |e: &Option<redline_schemas::EventStream>| e.as_ref().map_or(0, |e| e.count);
+    let (selections, commands, renders) = (count(&s.streams.selections), count(&s.streams.commands), count(&s.streams.renders));
+    if selections + commands + renders > 0 {
+        eprintln!("from the CAD program: {selections} selections, {commands} command events, {renders} renders and model states");
     }
-    Ok(())
 }
 
 #[cfg(test)]
