@@ -285,9 +285,7 @@ fn a_killed_freecad_loses_at_most_a_quarter_of_a_second_and_a_new_one_joins() {
     wait_for("the first render", || session.renders().exists().then_some(()));
     let log = dir.path().join("selected.txt");
     cad.run(&BUSY.replace("LOG", &log.to_string_lossy()));
-    let times = || -> Vec<i64> {
-        std::fs::read_to_string(&log).unwrap_or_default().lines().filter_map(|l| l.parse().ok()).collect()
-    };
+    let times = || -> Vec<i64> { std::fs::read_to_string(&log).unwrap_or_default().lines().filter_map(|l| l.parse().ok()).collect() };
     wait_for("a hundred selections", || (times().len() >= 100).then_some(()));
     cad.kill();
     drop(cad);
@@ -296,9 +294,7 @@ fn a_killed_freecad_loses_at_most_a_quarter_of_a_second_and_a_new_one_joins() {
     // FreeCAD is started again while the session goes on.
     let mut cad = FreeCad::start(&desk, dir.path());
     cad.open(&model());
-    wait_for("the new FreeCAD", || {
-        (rec.said().iter().filter(|l| l.contains("is connected")).count() == 2).then_some(())
-    });
+    wait_for("the new FreeCAD", || (rec.said().iter().filter(|l| l.contains("is connected")).count() == 2).then_some(()));
     let many = || selections(&session).iter().filter(|s| s.kind == SelectionKind::Added).count();
     let so_far = many();
     cad.run("Gui.Selection.addSelection(App.activeDocument().Name, App.activeDocument().Objects[0].Name, 'Face1')");

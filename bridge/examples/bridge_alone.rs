@@ -9,7 +9,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(dir), Some(file)) = (args.next(), args.next()) else { return Err("usage: bridge_alone DIR BRIDGE_FILE".into()) };
     std::fs::create_dir_all(&dir)?;
     let origin = Instant::now();
-    let bridge = Bridge::start(SessionDir::new(dir), file.into(), Wants::default(), move || origin.elapsed().as_nanos() as i64, |c| eprintln!("{c:?}"))?;
+    let bridge = Bridge::start(
+        SessionDir::new(dir),
+        file.into(),
+        Wants::default(),
+        move || origin.elapsed().as_nanos() as i64,
+        |c| eprintln!("{c:?}"),
+    )?;
     println!("{}", bridge.address().url);
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     println!("{:?}", bridge.client());

@@ -128,7 +128,8 @@ impl Bridge {
                 });
             })
             .map_err(Error::Start)?;
-        let address = Address { protocol: PROTOCOL_VERSION, url: format!("http://127.0.0.1:{port}"), token, pid: std::process::id(), closing: false };
+        let address =
+            Address { protocol: PROTOCOL_VERSION, url: format!("http://127.0.0.1:{port}"), token, pid: std::process::id(), closing: false };
         let bridge = Self { shared, address, path: discovery, stop: Some(stop), thread: Some(thread) };
         discovery::publish(&bridge.path, &bridge.address)?;
         Ok(bridge)

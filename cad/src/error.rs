@@ -21,7 +21,9 @@ pub enum Error {
         message: String,
     },
     /// No CAD kernel is installed.
-    #[error("FreeCAD is not installed, so validity, volume and views of models are not known: install the package freecad (or name its freecadcmd in REDLINE_FREECADCMD)")]
+    #[error(
+        "FreeCAD is not installed, so validity, volume and views of models are not known: install the package freecad (or name its freecadcmd in REDLINE_FREECADCMD)"
+    )]
     NoKernel,
     /// The kernel took too long.
     #[error("{}: the CAD kernel did not finish within {} s", path.display(), patience.as_secs())]

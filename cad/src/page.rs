@@ -79,7 +79,10 @@ fn model(h: &mut String, m: &ModelFacts) {
     for view in VIEWS {
         let Some(data) = m.views.get(view).and_then(|p| picture(p)) else { continue };
         let class = if view == VIEWS[0] { " class=\"large\"" } else { "" };
-        let _ = writeln!(h, "<figure{class}><img alt=\"{view} view\" src=\"data:image/png;base64,{data}\"><figcaption>{view}</figcaption></figure>");
+        let _ = writeln!(
+            h,
+            "<figure{class}><img alt=\"{view} view\" src=\"data:image/png;base64,{data}\"><figcaption>{view}</figcaption></figure>"
+        );
     }
     let _ = writeln!(h, "</div>\n<p class=\"origin\">{}, SHA-256 {}</p>", escape(&m.kernel), escape(&m.sha256));
 }
@@ -120,14 +123,18 @@ mod tests {
 
     #[test]
     fn base64_as_in_the_rfc() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy")] {
+        for (plain, coded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(base64(plain.as_bytes()), coded);
         }
     }
 
     #[test]
     fn numbers_are_short() {
-        for (v, s) in [(0.0, "0"), (12.0, "12"), (0.012_345, "0.01235"), (80.25, "80.25"), (123_456.7, "123457"), (99.999, "100"), (-2.5, "-2.5")] {
+        for (v, s) in
+            [(0.0, "0"), (12.0, "12"), (0.012_345, "0.01235"), (80.25, "80.25"), (123_456.7, "123457"), (99.999, "100"), (-2.5, "-2.5")]
+        {
             assert_eq!(number(v), s);
         }
     }
@@ -136,6 +143,8 @@ mod tests {
     fn names_can_not_break_the_page() {
         let card = Card { title: "<script>".into(), origin: "a&b".into(), model: Err("\"bad\" <file>".into()) };
         let h = html("t", &[card]);
-        assert!(!h.contains("<script>") && h.contains("&lt;script&gt;") && h.contains("a&amp;b") && h.contains("&quot;bad&quot; &lt;file&gt;"));
+        assert!(
+            !h.contains("<script>") && h.contains("&lt;script&gt;") && h.contains("a&amp;b") && h.contains("&quot;bad&quot; &lt;file&gt;")
+        );
     }
 }

@@ -249,8 +249,7 @@ impl Prepared {
         let settings = EncodeSettings { preset: options.preset.clone(), ..EncodeSettings::new(width, height, options.fps) };
         let input = Input::start(&shared, &dir, options.keys, options.stop_chord)?;
         let audio = self.microphone.map(|m| m.start(&shared, &dir)).transpose()?;
-        let video =
-            if options.video { Some(Video::start(&shared, &dir, self.source, painter, &settings)?) } else { None };
+        let video = if options.video { Some(Video::start(&shared, &dir, self.source, painter, &settings)?) } else { None };
         let keeper = {
             let k = Keeper { shared: Arc::clone(&shared), dir: dir.clone(), manifest: manifest.clone(), lock, info };
             spawn("keeper", move || k.run())?

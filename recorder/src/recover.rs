@@ -6,8 +6,8 @@ use crate::manifest::SessionManifest;
 use crate::{Error, Result};
 use redline_media::WavReader;
 use redline_schemas::{
-    AudioTime, CommandEvent, Corpus, Error as SchemaError, InputEvent, MarkEvent, MarkKind, SelectionEvent, SessionDir, Status, StrokeEvent,
-    Timed, VideoTime, jsonl,
+    AudioTime, CommandEvent, Corpus, Error as SchemaError, InputEvent, MarkEvent, MarkKind, SelectionEvent, SessionDir, Status,
+    StrokeEvent, Timed, VideoTime, jsonl,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

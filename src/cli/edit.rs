@@ -90,7 +90,9 @@ impl Rules {
 
     fn person(&self, corpus: &Corpus, id: &ParticipantId) -> anyhow::Result<&Participant> {
         let known = self.people.iter().find(|p| p.id == *id);
-        known.ok_or_else(|| anyhow!("{}: no participant “{id}”; add one with: redline participant add {id}", corpus.participants_path().display()))
+        known.ok_or_else(|| {
+            anyhow!("{}: no participant “{id}”; add one with: redline participant add {id}", corpus.participants_path().display())
+        })
     }
 
     fn refusal(&self, request: &RequestManifest, who: &Participant) -> Option<String> {
@@ -177,9 +179,8 @@ fn record(ctx: &Context, corpus: &Corpus, request: &RequestId, participant: &Par
     say_what_was_recorded(&finished, dir.path());
     let manifest = match &args.final_model {
         // The edit itself is safe by now.
-        Some(file) => attach(corpus, &id, file).with_context(|| {
-            format!("edit {id} is kept, but without its result; give it with: redline edit --finish {id} --final FILE")
-        })?,
+        Some(file) => attach(corpus, &id, file)
+            .with_context(|| format!("edit {id} is kept, but without its result; give it with: redline edit --finish {id} --final FILE"))?,
         None => corpus.edit(&id)?,
     };
     match &manifest.final_model {

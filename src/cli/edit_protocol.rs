@@ -82,7 +82,13 @@ fn editable(s: Status) -> bool {
 }
 
 /// Why `who` may not edit the request, if so.
-pub fn refusal(request: &RequestManifest, edits: &[EditManifest], agents: &[ParticipantId], who: &Participant, wanted: u32) -> Option<String> {
+pub fn refusal(
+    request: &RequestManifest,
+    edits: &[EditManifest],
+    agents: &[ParticipantId],
+    who: &Participant,
+    wanted: u32,
+) -> Option<String> {
     let (id, person) = (&request.id, &who.id);
     if !editable(request.status) {
         return Some(format!("request {id} is {}: only a complete one can be edited", request.status));
@@ -106,7 +112,8 @@ pub fn refusal(request: &RequestManifest, edits: &[EditManifest], agents: &[Part
         e.request == *id && e.status == Status::Recording && e.participant != request.participant && !agents.contains(&e.participant)
     });
     let free = others.saturating_sub(c.by_others.len());
-    if let Some(e) = under_way.clone().next().filter(|_| *person != request.participant && (1..=under_way.by_ref().count()).contains(&free)) {
+    if let Some(e) = under_way.clone().next().filter(|_| *person != request.participant && (1..=under_way.by_ref().count()).contains(&free))
+    {
         return Some(format!("another expert’s edit of request {id} ({}) is not finished yet", e.id));
     }
     if *person != request.participant && c.by_others.len() >= others {

@@ -24,7 +24,8 @@ pub fn show(ctx: &Context, corpus: &Path, targets: &[String], out: Option<&Path>
         subjects.extend(find(corpus.as_ref().ok(), t)?);
     }
     let examiner = examiner()?;
-    let looked: Vec<(Subject, Result<ModelFacts, Error>)> = subjects.into_iter().map(|s| (examine(&examiner, &s), s)).map(|(m, s)| (s, m)).collect();
+    let looked: Vec<(Subject, Result<ModelFacts, Error>)> =
+        subjects.into_iter().map(|s| (examine(&examiner, &s), s)).map(|(m, s)| (s, m)).collect();
 
     let page = match out {
         Some(p) => p.to_owned(),
@@ -32,7 +33,11 @@ pub fn show(ctx: &Context, corpus: &Path, targets: &[String], out: Option<&Path>
     };
     let cards: Vec<Card> = looked
         .iter()
-        .map(|(s, m)| Card { title: s.title.clone(), origin: s.origin.clone(), model: m.as_ref().map(Clone::clone).map_err(ToString::to_string) })
+        .map(|(s, m)| Card {
+            title: s.title.clone(),
+            origin: s.origin.clone(),
+            model: m.as_ref().map(Clone::clone).map_err(ToString::to_string),
+        })
         .collect();
     let title = match targets {
         [one] => format!("Model {one}"),
@@ -53,7 +58,8 @@ pub fn show(ctx: &Context, corpus: &Path, targets: &[String], out: Option<&Path>
     }
     let mut table = super::table(["model", "validity", "bodies", "faces", "edges", "vertices", "size, mm", "volume, mm³"]);
     for (s, m) in &looked {
-        let unknown = |why: String| [s.title.clone(), why, String::new(), String::new(), String::new(), String::new(), String::new(), String::new()];
+        let unknown =
+            |why: String| [s.title.clone(), why, String::new(), String::new(), String::new(), String::new(), String::new(), String::new()];
         table.add_row(match m {
             Err(e) => unknown(e.to_string()),
             Ok(ModelFacts { facts: None, error, .. }) => unknown(format!("unreadable: {}", error.as_deref().unwrap_or("no shape"))),
@@ -102,7 +108,8 @@ fn find(corpus: Option<&Corpus>, target: &str) -> anyhow::Result<Vec<Subject>> {
         let title = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         return Ok(vec![Subject { title, origin: target.to_owned(), path }]);
     }
-    let place = corpus.map_or_else(|| "there is no corpus here".to_owned(), |c| format!("{} has no model and no edit of this id", c.root().display()));
+    let place = corpus
+        .map_or_else(|| "there is no corpus here".to_owned(), |c| format!("{} has no model and no edit of this id", c.root().display()));
     Err(anyhow!("“{target}” is no STEP file, and {place}")).exit(Exit::Input)
 }
 

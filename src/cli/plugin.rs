@@ -84,7 +84,8 @@ impl Program {
                 let data = data.join("FreeCAD");
                 // FreeCAD 1.1 keeps a folder for each of its versions.
                 let of_version = std::fs::read_dir(&data).into_iter().flatten().flatten();
-                let newest = of_version.map(|e| e.path()).filter(|p| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("v1-"))).max();
+                let newest =
+                    of_version.map(|e| e.path()).filter(|p| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("v1-"))).max();
                 Ok(newest.unwrap_or(data).join("Mod"))
             }
             Self::Fusion => {
@@ -118,7 +119,11 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         None => program.folder().exit(Exit::Input)?,
     }
     .join(FOLDER);
-    if remove { take_away(program, &folder)? } else { install(program, &folder)? }
+    if remove {
+        take_away(program, &folder)?
+    } else {
+        install(program, &folder)?
+    }
     if ctx.json {
         println!("{}", serde_json::json!({ "folder": folder, "installed": !remove }));
     } else {

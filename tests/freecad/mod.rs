@@ -51,7 +51,12 @@ impl FreeCad {
             .command("freecad")
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/freecad/driver.py"))
             .envs([("HOME", home), ("XDG_DATA_HOME", &data), ("XDG_CONFIG_HOME", &config), ("REDLINE_DRIVER", &port)])
-            .envs([("QTWEBENGINE_DISABLE_SANDBOX", "1"), ("LIBGL_ALWAYS_SOFTWARE", "1"), ("LANG", "C.UTF-8"), ("PYTHONDONTWRITEBYTECODE", "1")])
+            .envs([
+                ("QTWEBENGINE_DISABLE_SANDBOX", "1"),
+                ("LIBGL_ALWAYS_SOFTWARE", "1"),
+                ("LANG", "C.UTF-8"),
+                ("PYTHONDONTWRITEBYTECODE", "1"),
+            ])
             .stdout(log.try_clone().unwrap())
             .stderr(log)
             .stdin(Stdio::null())

@@ -34,8 +34,7 @@ pub struct Server {
 impl Server {
     /// Serves a session on loopback. Port 0 takes a free one.
     pub fn start(replay: Replay, port: u16) -> Result<Self> {
-        let json =
-            serde_json::to_string(&replay).map_err(|e| redline_schemas::Error::Value(format!("the session can't be shown: {e}")))?;
+        let json = serde_json::to_string(&replay).map_err(|e| redline_schemas::Error::Value(format!("the session can't be shown: {e}")))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed("could not start the server"))?;
         let listener = std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             .map_err(failed("could not listen (choose another --port)"))?;
