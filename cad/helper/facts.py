@@ -86,7 +86,9 @@ def main():
         result["facts"] = facts(shape)
         mesh(shape, os.path.join(out, "mesh.bin"))
     except Exception as e:
-        result["error"] = str(e) or type(e).__name__
+        # FreeCAD puts its own words into a dictionary.
+        said = e.args[0] if e.args else None
+        result["error"] = (said.get("sErrMsg") if isinstance(said, dict) else None) or str(e) or type(e).__name__
     # Last, and in one step: without this file the helper has failed.
     with open(os.path.join(out, "facts.json.new"), "w") as f:
         json.dump(result, f)

@@ -130,7 +130,7 @@ impl Canvas {
         if area.abs() < 1e-9 {
             return;
         }
-        let light = unit([-0.45, 0.65, 1.0]);
+        let light = unit([-0.35, 0.5, 1.0]);
         let of = |axis: usize| {
             let v = p.map(|q| q[axis]);
             (v[0].min(v[1]).min(v[2]), v[0].max(v[1]).max(v[2]))
@@ -158,7 +158,7 @@ impl Canvas {
                 if normal[2] < 0.0 {
                     normal = normal.map(|v| -v);
                 }
-                let bright = 0.45 + 0.55 * dot(normal, light).max(0.0);
+                let bright = 0.55 + 0.45 * dot(normal, light).max(0.0);
                 self.depth[i] = z;
                 self.colour[i] = SURFACE.map(|c| c * bright);
             }

@@ -111,7 +111,7 @@ impl FreeCad {
         self.run("Gui.updateGui()");
     }
 
-    /// Places on the screen where FreeCAD itself sees different faces (`Face…`), with what it sees there.
+    /// Places on the screen (Qt's pixels may be larger than the screen's) where FreeCAD itself sees different faces (`Face…`), with what it sees there.
     pub fn faces_on_screen(&mut self) -> Vec<(i16, i16, String)> {
         let found = self.run(
             r#"
@@ -129,7 +129,7 @@ for iy in range(12, int(canvas.height()) - 12, 12):
         if name and name.startswith("Face") and name not in seen:
             if all(at(ix + dx, iy + dy) == name for dx, dy in ((8, 0), (-8, 0), (0, 8), (0, -8))):
                 p = canvas.mapToGlobal(QtCore.QPoint(ix, iy))
-                seen[name] = (p.x(), p.y())
+                seen[name] = (round(p.x() * ratio), round(p.y() * ratio))
 result = [(x, y, name) for name, (x, y) in seen.items()]
 "#,
         );
@@ -145,7 +145,8 @@ result = [(x, y, name) for name, (x, y) in seen.items()]
 for b in Gui.getMainWindow().findChildren(QtWidgets.QToolButton):
     if b.isVisible() and b.defaultAction() is not None and b.defaultAction().objectName() == "{command}":
         p = b.mapToGlobal(b.rect().center())
-        result = (p.x(), p.y())
+        ratio = b.devicePixelRatioF()
+        result = (round(p.x() * ratio), round(p.y() * ratio))
         break
 "#
         ));

@@ -164,10 +164,14 @@ impl Hand {
 
     /// When the button went down.
     pub fn click(&self, button: u8) -> i64 {
-        let at = self.fake(BUTTON_PRESS, button, 0, 0);
+        self.click_times(button).0
+    }
+
+    /// When the button went down, and when up.
+    pub fn click_times(&self, button: u8) -> (i64, i64) {
+        let down = self.fake(BUTTON_PRESS, button, 0, 0);
         std::thread::sleep(Duration::from_millis(20));
-        self.fake(BUTTON_RELEASE, button, 0, 0);
-        at
+        (down, self.fake(BUTTON_RELEASE, button, 0, 0))
     }
 
     pub fn key(&self, keysym: u32, down: bool) {

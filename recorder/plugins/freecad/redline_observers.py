@@ -32,6 +32,7 @@ HOOK_EVERY_S = 1.0
 IDLE_S = 0.3
 LONGEST_WAIT_S = 3.0
 MAX_PARAMETERS = 100
+MAX_LIST = 50
 ENTITY_KINDS = {"Face": "face", "Edge": "edge", "Vertex": "vertex"}
 DULL_PROPERTIES = {"Shape", "Visibility", "ExpressionEngine", "Label2", "_Body", "Tip", "Group", "Placement", "AddSubShape"}
 
@@ -59,6 +60,11 @@ def plain(value):
         return value
     if hasattr(value, "UserString"):
         return value.UserString
+    if hasattr(value, "TypeId") and hasattr(value, "Name"):
+        return value.Name
+    if isinstance(value, (list, tuple)) and len(value) <= MAX_LIST:
+        items = [plain(v) for v in value]
+        return None if None in items else items
     return None
 
 
@@ -354,6 +360,8 @@ class Watcher:
                 self._last_command_seq = None
                 self._camera = None
                 self._dirty = True
+                # What was done before is in the session's first state.
+                self._changed_outside = False
             if not self.client.active:
                 return
             if self.client.closing:
