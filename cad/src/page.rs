@@ -36,7 +36,7 @@ pub fn html(title: &str, cards: &[Card]) -> String {
         escape(title)
     );
     for c in cards {
-        let _ = write!(h, "<section><h2>{}</h2><p class=\"origin\">{}</p>\n", escape(&c.title), escape(&c.origin));
+        let _ = writeln!(h, "<section><h2>{}</h2><p class=\"origin\">{}</p>", escape(&c.title), escape(&c.origin));
         match &c.model {
             Err(why) => bad(&mut h, why),
             Ok(m) => model(&mut h, m),
