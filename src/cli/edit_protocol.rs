@@ -188,12 +188,12 @@ mod tests {
     fn one_by_the_requestor_and_one_by_another() {
         assert_eq!((may(&[], "P01", 2), may(&[], "P02", 2)), (Ok(()), Ok(())));
         let own = edit("e1", "P01", Status::Complete);
-        assert!(may(&[own.clone()], "P01", 2).unwrap_err().contains("once"));
-        assert_eq!(may(&[own.clone()], "P02", 2), Ok(()));
+        assert!(may(std::slice::from_ref(&own), "P01", 2).unwrap_err().contains("once"));
+        assert_eq!(may(std::slice::from_ref(&own), "P02", 2), Ok(()));
         let other = edit("e2", "P02", Status::Recovered);
         assert!(may(&[own.clone(), other.clone()], "P03", 2).unwrap_err().contains("e2 by P02"));
-        assert_eq!(may(&[other.clone()], "P01", 2), Ok(()), "the requestor's place is kept");
-        assert!(may(&[other.clone()], "P02", 2).unwrap_err().contains("once"));
+        assert_eq!(may(std::slice::from_ref(&other), "P01", 2), Ok(()), "the requestor's place is kept");
+        assert!(may(std::slice::from_ref(&other), "P02", 2).unwrap_err().contains("once"));
         assert_eq!(may(&[own, other], "P03", 3), Ok(()));
         assert!(may(&[], "P02", 1).unwrap_err().contains("P01, alone"));
         assert!(may(&[], "P01", 0).unwrap_err().contains("wants no edits"));

@@ -36,7 +36,10 @@ pub fn show(ctx: &Context, corpus: &Path, targets: &[String], out: Option<&Path>
         .map(|(s, m)| Card {
             title: s.title.clone(),
             origin: s.origin.clone(),
-            model: m.as_ref().map(Clone::clone).map_err(ToString::to_string),
+            model: match m {
+                Ok(m) => Ok(m.clone()),
+                Err(e) => Err(e.to_string()),
+            },
         })
         .collect();
     let title = match targets {
