@@ -181,6 +181,7 @@ fillet.ViewObject.Visibility = tool.ViewObject.Visibility = False
 doc.recompute()
 doc.commitTransaction()
 doc.openTransaction("Chamfer")
+doc.addObject("Part::Feature", "Unfinished")
 doc.abortTransaction()
 "#,
     );
