@@ -25,7 +25,8 @@ def facts(shape):
     if any(s.Volume <= 0 for s in solids):
         problems.append("a solid has no positive volume")
     try:
-        box = shape.optimalBoundingBox(False, False)
+        # FreeCAD 0.20 refuses the second argument; the plain box is too large around rounded faces.
+        box = shape.optimalBoundingBox(False)
     except Exception:
         box = shape.BoundBox
     return {
