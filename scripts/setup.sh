@@ -12,7 +12,7 @@ build=(build-essential pkg-config cmake clang libclang-dev
 # To demonstrate and test on a machine without screen and sound card, with a real viewer, voice and browser.
 run=(python3 python3-venv git curl ca-certificates
   xvfb openbox picom xdotool x11-utils x11-xserver-utils x11-apps xterm pulseaudio pulseaudio-utils libasound2-plugins
-  alsa-utils sox ffmpeg f3d espeak-ng flite fonts-dejavu-core chromium chromium-driver)
+  alsa-utils sox ffmpeg f3d freecad espeak-ng flite fonts-dejavu-core chromium chromium-driver)
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -3,9 +3,10 @@
 
 mod webdriver;
 
-use redline_schemas::{Corpus, EventStream};
 use redline_schemas::{
-    FORMAT_VERSION, InputEvent, InputKind, RequestId, Segment, Timing, Tool, Transcript, TranscriptKind, Word, fsio, jsonl,
+    CommandEvent, CommandKind, Corpus, EditId, EditManifest, Entity, EventStream, FORMAT_VERSION, InputEvent, InputKind, RenderEvent,
+    RenderKind, RequestId, Segment, SelectionEvent, SelectionKind, SessionDir, Status, Streams, Timing, Tool, Transcript, TranscriptKind,
+    Word, fsio, jsonl,
 };
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
@@ -146,6 +147,109 @@ fn words_events_and_video_move_together() {
     when("playing into the next word", &|s| s["words"] == json!(["this"]));
     let png = browser.screenshot();
     assert!(png.len() > 10_000);
+}
+
+/// An edit without video: a selection, a fillet from 2 to 4 s, a cancelled pad, renders in two colours.
+fn add_edit(corpus: &Corpus) {
+    let id = EditId::new("e").unwrap();
+    let dir = corpus.edit_dir(&id);
+    std::fs::create_dir_all(dir.path().join("renders")).unwrap();
+    let s = 1_000_000_000_i64;
+    let entity = Entity { kind: "edge".into(), id: "Edge12".into(), path: Some("Bracket".into()), document: None };
+    let picked = SelectionEvent {
+        t_ns: s,
+        kind: SelectionKind::Added,
+        entity: Some(entity.clone()),
+        point: Some([1.0, 2.0, 3.0]),
+        viewport: None,
+        set: vec![entity],
+        seq: 1,
+        error_ns: 200_000,
+    };
+    let command = |t_ns, kind, name: &str, seq| CommandEvent {
+        t_ns,
+        kind,
+        command_id: None,
+        name: Some(name.into()),
+        parameters: None,
+        seq,
+        error_ns: 200_000,
+    };
+    let commands = [
+        command(2 * s, CommandKind::Started, "Fillet", 2),
+        command(4 * s, CommandKind::Ended, "Fillet", 3),
+        command(5 * s, CommandKind::Started, "Pad", 5),
+        command(6 * s, CommandKind::Cancelled, "Pad", 6),
+    ];
+    let render = |t_ns, name: &str, colour: [u8; 3], seq| {
+        let path = format!("renders/{name}.png");
+        image::RgbImage::from_pixel(64, 36, image::Rgb(colour)).save(dir.path().join(&path)).unwrap();
+        RenderEvent { t_ns, kind: RenderKind::Render, path, sha256: String::new(), after_command: None, seq, error_ns: 0 }
+    };
+    let renders = [render(s / 2, "000001", [200, 0, 0], 4), render(4 * s + s / 10, "000002", [0, 0, 200], 7)];
+    fn stream<T: serde::Serialize>(dir: &SessionDir, path: &Path, all: &[T]) -> Option<EventStream> {
+        let mut w = jsonl::Writer::create(path).unwrap();
+        all.iter().for_each(|e| w.write(e).unwrap());
+        let count = w.finish().unwrap();
+        Some(EventStream { file: dir.file_ref(path).unwrap(), count, first_t_ns: None, last_t_ns: None, lost: 0 })
+    }
+    let mut session = corpus.request(&RequestId::new("r").unwrap()).unwrap().session;
+    session.duration_ns = 8 * s;
+    session.streams = Streams {
+        selections: stream(&dir, &dir.selections(), &[picked]),
+        commands: stream(&dir, &dir.commands(), &commands),
+        renders: stream(&dir, &dir.renders(), &renders),
+        ..Streams::default()
+    };
+    let m = EditManifest {
+        format_version: FORMAT_VERSION,
+        id,
+        request: RequestId::new("r").unwrap(),
+        participant: "P01".parse().unwrap(),
+        status: Status::Complete,
+        rejection: None,
+        session,
+        started_ns: Some(0),
+        stopped_ns: Some(8 * s),
+        final_model: None,
+        usage: None,
+        imported_from: None,
+        tool: Tool::redline(),
+    };
+    fsio::write_json(&dir.edit_json(), &m).unwrap();
+}
+
+#[test]
+fn an_edits_commands_selections_and_renders_move_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = corpus(dir.path());
+    add_edit(&corpus);
+    let mut server = Command::new(env!("CARGO_BIN_EXE_redline"));
+    server.args(["view", "e", "--corpus"]).arg(corpus.root()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = Ended(server.spawn().unwrap());
+    let mut address = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut address).unwrap();
+
+    let browser = Browser::start();
+    browser.open(address.trim());
+    let state = "const i = document.querySelector('#stage img'); return { \
+        ready: document.body.dataset.ready === 'yes', \
+        picture: i && i.complete && i.naturalWidth > 0 ? i.alt : null, \
+        now: [...document.querySelectorAll('.item.now')].map(e => e.title), \
+        clock: document.getElementById('clock').value }";
+    browser.wait("the page", state, &|s| s["ready"] == true);
+    browser.click(".track[data-track=commands] .item:nth-of-type(1)");
+    let s = browser.wait("the fillet", state, &|s| s["clock"] == "2.000 s" && s["picture"] == "render: renders/000001.png");
+    assert_eq!(s["now"], json!(["2.00 s: Fillet"]));
+    browser.click(".track[data-track=renders] .item:nth-of-type(2)");
+    let s = browser.wait("the second render", state, &|s| s["picture"] == "render: renders/000002.png");
+    assert_eq!((&s["clock"], &s["now"]), (&json!("4.100 s"), &json!(["4.10 s: render: renders/000002.png"])));
+    browser.click(".track[data-track=selections] .item");
+    let s = browser.wait("the selection", state, &|s| s["clock"] == "1.000 s" && s["picture"] == "render: renders/000001.png");
+    assert_eq!(s["now"], json!(["1.00 s: + Edge12"]));
+    browser.click(".track[data-track=commands] .item:nth-of-type(2)");
+    let s = browser.wait("the pad", state, &|s| s["clock"] == "5.000 s");
+    assert_eq!(s["now"], json!(["5.00 s: Pad (cancelled)"]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The bridge without a recorder, for trying plug-ins: `bridge_alone DIR BRIDGE_FILE`; ends at end of input.
 
-use redline_bridge::Bridge;
+use redline_bridge::{Bridge, Wants};
 use redline_schemas::SessionDir;
 use std::time::Instant;
 
@@ -9,7 +9,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(dir), Some(file)) = (args.next(), args.next()) else { return Err("usage: bridge_alone DIR BRIDGE_FILE".into()) };
     std::fs::create_dir_all(&dir)?;
     let origin = Instant::now();
-    let bridge = Bridge::start(SessionDir::new(dir), file.into(), 1000, true, move || origin.elapsed().as_nanos() as i64)?;
+    let bridge = Bridge::start(
+        SessionDir::new(dir),
+        file.into(),
+        Wants::default(),
+        move || origin.elapsed().as_nanos() as i64,
+        |c| eprintln!("{c:?}"),
+    )?;
     println!("{}", bridge.address().url);
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     println!("{:?}", bridge.client());

@@ -16,6 +16,9 @@ pub struct Address {
     pub token: String,
     /// The recorder's process id.
     pub pid: u32,
+    /// The session ends: send what is left, then `POST /v1/bye`.
+    #[serde(default)]
+    pub closing: bool,
 }
 
 /// `$REDLINE_BRIDGE`, else `redline/bridge.json` in the user's runtime or cache folder.
@@ -54,7 +57,7 @@ pub fn publish(path: &Path, address: &Address) -> Result<()> {
 
 /// Removes the file if it is still this address's (another recorder may have replaced it).
 pub fn remove(path: &Path, address: &Address) {
-    let same = std::fs::read(path).ok().and_then(|b| serde_json::from_slice::<Address>(&b).ok()).is_some_and(|a| a == *address);
+    let same = std::fs::read(path).ok().and_then(|b| serde_json::from_slice::<Address>(&b).ok()).is_some_and(|a| a.token == address.token);
     if same {
         let _ = std::fs::remove_file(path);
     }

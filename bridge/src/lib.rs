@@ -14,4 +14,4 @@ mod error;
 mod server;
 
 pub use error::{Error, Result};
-pub use server::{Bridge, ClientInfo};
+pub use server::{Bridge, ClientInfo, Wants};

@@ -46,6 +46,16 @@ pub struct Welcome {
     pub render_interval_ms: u64,
     /// Whether model states are wanted after each command.
     pub wants_states: bool,
+    /// Whether the final model is wanted when the session ends (`closing` in the bridge's file).
+    #[serde(default)]
+    pub wants_final: bool,
+}
+
+/// `POST /v1/bye`: everything was sent, the final model too if it was wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bye {
+    /// As in [`Hello`].
+    pub client: String,
 }
 
 /// Answer to `GET /v1/clock`: session time, read while answering.
@@ -165,6 +175,7 @@ pub fn json_schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("clock_report", schema_for!(ClockReport)),
         ("events", schema_for!(Events)),
         ("acknowledged", schema_for!(Acknowledged)),
+        ("bye", schema_for!(Bye)),
         ("refusal", schema_for!(Refusal)),
     ]
 }

@@ -2,7 +2,7 @@
 
 use crate::discovery::{self, Address};
 use crate::protocol::{
-    Acknowledged, ClockAnswer, ClockReport, Events, Hello, MAX_FILE_BYTES, MAX_MESSAGE_BYTES, PROTOCOL_VERSION, Refusal, Welcome,
+    Acknowledged, Bye, ClockAnswer, ClockReport, Events, Hello, MAX_FILE_BYTES, MAX_MESSAGE_BYTES, PROTOCOL_VERSION, Refusal, Welcome,
 };
 use crate::sink::{FileMeta, Sink};
 use crate::{Error, Result};
@@ -16,8 +16,10 @@ use axum::{Json, Router};
 use rand::Rng as _;
 use redline_schemas::{RenderKind, SessionDir};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A plug-in that has introduced itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,15 +30,50 @@ pub struct ClientInfo {
     pub document: Option<String>,
 }
 
-/// Settings of a bridge.
+/// What plug-ins are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wants {
+    /// Least time between two renders, milliseconds.
+    pub render_interval_ms: u64,
+    /// Model states after each command.
+    pub states: bool,
+    /// The final model, when the session ends.
+    pub final_model: bool,
+}
+
+impl Wants {
+    /// Often enough to follow an edit, seldom enough not to be felt in the CAD program.
+    pub const DEFAULT_RENDER_INTERVAL_MS: u64 = 1000;
+}
+
+impl Default for Wants {
+    fn default() -> Self {
+        Self { render_interval_ms: Self::DEFAULT_RENDER_INTERVAL_MS, states: true, final_model: false }
+    }
+}
+
+/// When a plug-in was heard.
+struct Contact {
+    info: ClientInfo,
+    last: Instant,
+    bye: bool,
+}
+
 struct Shared {
     token: String,
     now_ns: Box<dyn Fn() -> i64 + Send + Sync>,
-    render_interval_ms: u64,
-    wants_states: bool,
+    on_client: Box<dyn Fn(&ClientInfo) + Send + Sync>,
+    wants: Wants,
     sink: Mutex<Sink>,
+    contacts: Mutex<BTreeMap<String, Contact>>,
     last_client: Mutex<Option<ClientInfo>>,
 }
+
+/// How long a plug-in may take to notice that the session ends; a dead one never does.
+const NOTICE: Duration = Duration::from_millis(1500);
+
+/// How long a plug-in that noticed may be silent: the host may be busy exporting its model.
+const SILENCE: Duration = Duration::from_secs(20);
 
 /// The running service; ends when dropped.
 pub struct Bridge {
@@ -51,20 +88,22 @@ impl Bridge {
     /// Starts the service for a session's folder; `now_ns` reads the session's clock.
     ///
     /// The address is published at `discovery` (usually [`discovery::default_path`]).
+    /// `on_client` is told of every plug-in that introduces itself, again when one comes back.
     pub fn start(
         dir: SessionDir,
         discovery: PathBuf,
-        render_interval_ms: u64,
-        wants_states: bool,
+        wants: Wants,
         now_ns: impl Fn() -> i64 + Send + Sync + 'static,
+        on_client: impl Fn(&ClientInfo) + Send + Sync + 'static,
     ) -> Result<Self> {
         let token: String = rand::rng().sample_iter(rand::distr::Alphanumeric).take(43).map(char::from).collect();
         let shared = Arc::new(Shared {
             token: token.clone(),
             now_ns: Box::new(now_ns),
-            render_interval_ms,
-            wants_states,
+            on_client: Box::new(on_client),
+            wants,
             sink: Mutex::new(Sink::new(dir)),
+            contacts: Mutex::new(BTreeMap::new()),
             last_client: Mutex::new(None),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).map_err(Error::Start)?;
@@ -89,7 +128,8 @@ impl Bridge {
                 });
             })
             .map_err(Error::Start)?;
-        let address = Address { protocol: PROTOCOL_VERSION, url: format!("http://127.0.0.1:{port}"), token, pid: std::process::id() };
+        let address =
+            Address { protocol: PROTOCOL_VERSION, url: format!("http://127.0.0.1:{port}"), token, pid: std::process::id(), closing: false };
         let bridge = Self { shared, address, path: discovery, stop: Some(stop), thread: Some(thread) };
         discovery::publish(&bridge.path, &bridge.address)?;
         Ok(bridge)
@@ -105,6 +145,40 @@ impl Bridge {
     #[must_use]
     pub fn client(&self) -> Option<ClientInfo> {
         self.shared.last_client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Every plug-in that introduced itself, in no particular order.
+    #[must_use]
+    pub fn clients(&self) -> Vec<ClientInfo> {
+        self.shared.contacts().values().map(|c| c.info.clone()).collect()
+    }
+
+    /// Tells plug-ins that the session ends and waits until they have sent what they hold, `longest` at most.
+    ///
+    /// A plug-in whose program died is waited for a moment only. Gives those that did not say goodbye.
+    pub fn drain(&self, longest: Duration) -> Vec<ClientInfo> {
+        let begun = Instant::now();
+        if self.shared.contacts().is_empty() {
+            return Vec::new();
+        }
+        if let Err(e) = discovery::publish(&self.path, &Address { closing: true, ..self.address.clone() }) {
+            tracing::warn!("{e}");
+        }
+        loop {
+            let waiting: Vec<ClientInfo> = {
+                let contacts = self.shared.contacts();
+                let alive = |c: &&Contact| {
+                    let patience = if c.last > begun { SILENCE } else { NOTICE };
+                    !c.bye && c.last.max(begun).elapsed() < patience
+                };
+                if begun.elapsed() >= longest || !contacts.values().any(|c| alive(&c)) {
+                    return contacts.values().filter(|c| !c.bye).map(|c| c.info.clone()).collect();
+                }
+                contacts.values().filter(alive).map(|c| c.info.clone()).collect()
+            };
+            tracing::debug!("waiting for {} plug-ins", waiting.len());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Events that plug-ins had to drop so far.
@@ -141,6 +215,7 @@ fn routes(shared: Arc<Shared>) -> Router {
         .route("/v1/hello", post(hello))
         .route("/v1/clock", get(clock).post(clock_report))
         .route("/v1/events", post(events))
+        .route("/v1/bye", post(bye))
         .route("/v1/file", post(file).layer(DefaultBodyLimit::max(MAX_FILE_BYTES)))
         .layer(DefaultBodyLimit::max(MAX_MESSAGE_BYTES))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), authorise))
@@ -190,6 +265,16 @@ impl Shared {
     fn sink(&self) -> std::sync::MutexGuard<'_, Sink> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn contacts(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Contact>> {
+        self.contacts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn heard(&self, client: &str) {
+        if let Some(c) = self.contacts().get_mut(client) {
+            c.last = Instant::now();
+        }
+    }
 }
 
 async fn hello(State(shared): State<Arc<Shared>>, body: Bytes) -> Answer<Welcome> {
@@ -206,14 +291,26 @@ async fn hello(State(shared): State<Arc<Shared>>, body: Bytes) -> Answer<Welcome
     }
     let h: Hello = parse(&body)?;
     let acknowledged = shared.sink().hello(&h.client)?;
-    let program = format!("{} {}", h.program, h.program_version);
-    *shared.last_client.lock().unwrap_or_else(PoisonError::into_inner) = Some(ClientInfo { program, document: h.document });
+    let info = ClientInfo { program: format!("{} {}", h.program, h.program_version), document: h.document };
+    *shared.last_client.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.clone());
+    (shared.on_client)(&info);
+    shared.contacts().insert(h.client, Contact { info, last: Instant::now(), bye: false });
     Ok(Json(Welcome {
         protocol: PROTOCOL_VERSION,
         acknowledged,
-        render_interval_ms: shared.render_interval_ms,
-        wants_states: shared.wants_states,
+        render_interval_ms: shared.wants.render_interval_ms,
+        wants_states: shared.wants.states,
+        wants_final: shared.wants.final_model,
     }))
+}
+
+async fn bye(State(shared): State<Arc<Shared>>, body: Bytes) -> std::result::Result<StatusCode, Refused> {
+    let b: Bye = parse(&body)?;
+    match shared.contacts().get_mut(&b.client) {
+        Some(c) => c.bye = true,
+        None => return Err(Error::Protocol("unknown client: say hello first".into()).into()),
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn clock(State(shared): State<Arc<Shared>>) -> Json<ClockAnswer> {
@@ -223,12 +320,14 @@ async fn clock(State(shared): State<Arc<Shared>>) -> Json<ClockAnswer> {
 async fn clock_report(State(shared): State<Arc<Shared>>, body: Bytes) -> std::result::Result<StatusCode, Refused> {
     let r: ClockReport = parse(&body)?;
     shared.sink().clock(&r.client, &r.round_trips)?;
+    shared.heard(&r.client);
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn events(State(shared): State<Arc<Shared>>, body: Bytes) -> Answer<Acknowledged> {
     let e: Events = parse(&body)?;
     let acknowledged = shared.sink().events(&e.client, e.events)?;
+    shared.heard(&e.client);
     Ok(Json(Acknowledged { acknowledged }))
 }
 
@@ -246,6 +345,7 @@ struct FileQuery {
 async fn file(State(shared): State<Arc<Shared>>, Query(q): Query<FileQuery>, body: Bytes) -> Answer<Acknowledged> {
     let meta = FileMeta { kind: q.kind, seq: q.seq, client_ns: q.client_ns, after_command: q.after_command, extension: q.ext };
     let acknowledged = shared.sink().file(&q.client, meta, &body)?;
+    shared.heard(&q.client);
     Ok(Json(Acknowledged { acknowledged }))
 }
 
@@ -258,7 +358,8 @@ mod tests {
 
     fn start() -> (tempfile::TempDir, Bridge) {
         let dir = tempfile::tempdir().unwrap();
-        let b = Bridge::start(SessionDir::new(dir.path()), dir.path().join("run/bridge.json"), 500, true, || 1_000_000).unwrap();
+        let wants = Wants { render_interval_ms: 500, ..Wants::default() };
+        let b = Bridge::start(SessionDir::new(dir.path()), dir.path().join("run/bridge.json"), wants, || 1_000_000, |_| {}).unwrap();
         (dir, b)
     }
 
@@ -314,6 +415,37 @@ mod tests {
         assert_eq!((lines[0].t_ns, lines[0].command_id.as_deref()), (108, Some("Fillet")));
         assert_eq!(std::fs::read(dir.path().join("renders/000001.png")).unwrap(), b"png");
         assert!(!dir.path().join("run/bridge.json").exists(), "the address goes when the bridge stops");
+    }
+
+    #[test]
+    fn the_end_waits_for_those_that_live_and_not_for_the_dead() {
+        let (dir, b) = start();
+        assert!(b.drain(Duration::from_secs(60)).is_empty(), "nobody to wait for");
+        hello(&b);
+        let begun = Instant::now();
+        assert_eq!(b.drain(Duration::from_secs(60)).len(), 1, "it never noticed");
+        assert!(begun.elapsed() >= NOTICE && begun.elapsed() < SILENCE);
+
+        hello(&b);
+        let file = dir.path().join("run/bridge.json");
+        std::thread::scope(|s| {
+            let waits = s.spawn(|| b.drain(Duration::from_secs(60)));
+            let closing = || {
+                let text = std::fs::read(&file).ok()?;
+                serde_json::from_slice::<Address>(&text).ok().map(|a| a.closing)
+            };
+            while closing() != Some(true) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let token = &b.address().token;
+            let event = br#"{"client":"client-1","events":[{"seq":1,"client_ns":100,"type":"command","kind":"ended"}]}"#;
+            assert_eq!(send(&b, "POST", "/v1/events", token, "", event).0, 200);
+            assert_eq!(send(&b, "POST", "/v1/bye", token, "", br#"{"client":"client-9"}"#).0, 400);
+            assert_eq!(send(&b, "POST", "/v1/bye", token, "", br#"{"client":"client-1"}"#).0, 204);
+            assert!(waits.join().unwrap().is_empty());
+        });
+        b.stop().unwrap();
+        assert!(!file.exists());
     }
 
     #[test]

@@ -3,16 +3,24 @@
 use crate::clock_map::ClockMap;
 use crate::protocol::{Event, MAX_EVENTS, RoundTrip, What};
 use crate::{Error, Result};
-use redline_schemas::{CommandEvent, MarkEvent, MarkKind, RenderEvent, RenderKind, SelectionEvent, SessionDir, fsio, jsonl};
+use redline_schemas::{CommandEvent, RenderEvent, RenderKind, SelectionEvent, SessionDir, fsio, jsonl};
 use std::collections::BTreeMap;
 
 /// The most plug-ins in one session.
 const MAX_CLIENTS: usize = 16;
 
+/// Between the numbers of two plug-ins of one session, so that a number stands for one event. The first keeps its own.
+const CLIENT_STEP: u64 = 1_000_000_000;
+
 #[derive(Default)]
 struct Client {
     clock: ClockMap,
     acknowledged: u64,
+    /// Added to its numbers.
+    base: u64,
+    /// Times of its last event and file: a better clock measurement must not turn their order round.
+    last_event_ns: i64,
+    last_file_ns: i64,
 }
 
 /// The session's CAD streams.
@@ -57,7 +65,8 @@ impl Sink {
         if self.clients.len() >= MAX_CLIENTS && !self.clients.contains_key(client) {
             return Err(Error::Protocol(format!("more than {MAX_CLIENTS} plug-ins in one session")));
         }
-        Ok(self.clients.entry(client.to_owned()).or_default().acknowledged)
+        let base = CLIENT_STEP * self.clients.len() as u64;
+        Ok(self.clients.entry(client.to_owned()).or_insert_with(|| Client { base, ..Client::default() }).acknowledged)
     }
 
     /// Takes in round trips of a client's clock.
@@ -78,7 +87,10 @@ impl Sink {
                 continue;
             }
             let (t_ns, error_ns) = self.time(client, e.client_ns)?;
-            self.write(e.seq, t_ns, error_ns, e.what)?;
+            let c = self.client(client)?;
+            c.last_event_ns = t_ns.max(c.last_event_ns);
+            let (seq, t_ns) = (c.base.saturating_add(e.seq), c.last_event_ns);
+            self.write(seq, t_ns, error_ns, e.what)?;
             self.client(client)?.acknowledged = e.seq;
         }
         self.flush()?;
@@ -95,14 +107,15 @@ impl Sink {
             return Err(Error::Protocol("extension: 1 to 8 letters or digits".into()));
         }
         let (t_ns, error_ns) = self.time(client, meta.client_ns)?;
-        let folder = match meta.kind {
-            RenderKind::Render => "renders",
-            RenderKind::State | RenderKind::Final => "states",
-        };
+        let c = self.client(client)?;
+        c.last_file_ns = t_ns.max(c.last_file_ns);
+        let (t_ns, base) = (c.last_file_ns, c.base);
         self.files += 1;
         let rel = match meta.kind {
+            RenderKind::Render => format!("renders/{:06}.{ext}", self.files),
+            RenderKind::State => format!("states/{:06}.{ext}", self.files),
+            RenderKind::Final if self.dir.path().join(format!("final.{ext}")).exists() => format!("final-{}.{ext}", self.files),
             RenderKind::Final => format!("final.{ext}"),
-            _ => format!("{folder}/{:06}.{ext}", self.files),
         };
         let path = self.dir.path().join(&rel);
         if let Some(parent) = path.parent() {
@@ -114,8 +127,8 @@ impl Sink {
             kind: meta.kind,
             path: rel,
             sha256: fsio::sha256_bytes(bytes),
-            after_command: meta.after_command,
-            seq: meta.seq,
+            after_command: meta.after_command.map(|s| base.saturating_add(s)),
+            seq: base.saturating_add(meta.seq),
             error_ns,
         };
         writer(&mut self.renders, &self.dir.renders())?.write(&line)?;
@@ -171,19 +184,6 @@ impl Sink {
             }
         }
         Ok(())
-    }
-
-    /// A mark for the session's `marks.jsonl` when events were lost.
-    #[must_use]
-    pub fn loss_mark(&self, t_ns: i64) -> Option<MarkEvent> {
-        (self.lost > 0).then(|| MarkEvent {
-            t_ns,
-            kind: MarkKind::Gap,
-            until_ns: None,
-            stream: Some("commands".into()),
-            note: Some(format!("the CAD plug-in dropped {} events", self.lost)),
-            area: None,
-        })
     }
 }
 
@@ -252,6 +252,29 @@ mod tests {
         assert_eq!(lines[0].path, "renders/000001.png");
         assert_eq!(lines[0].sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(std::fs::read(dir.path().join(&lines[1].path)).unwrap(), b"s");
+    }
+
+    #[test]
+    fn a_program_that_died_and_came_back_gets_numbers_of_its_own() {
+        let (dir, mut s) = sink();
+        s.events("client-1", vec![command(1)]).unwrap();
+        s.hello("client-2").unwrap();
+        s.clock("client-2", &[RoundTrip { sent_client_ns: 0, t_ns: 2_000_010, received_client_ns: 20 }]).unwrap();
+        assert_eq!(s.events("client-2", vec![command(1)]).unwrap(), 1);
+        let (lines, _) = jsonl::read_all::<CommandEvent>(&SessionDir::new(dir.path()).commands()).unwrap();
+        assert_eq!(lines.iter().map(|c| (c.seq, c.t_ns)).collect::<Vec<_>>(), [(1, 1_000_100), (1_000_000_001, 2_000_100)]);
+    }
+
+    #[test]
+    fn a_better_clock_measurement_does_not_turn_events_round() {
+        let (dir, mut s) = sink();
+        s.events("client-1", vec![command(5)]).unwrap();
+        // Now known to 1 ns, and 9 ns earlier.
+        s.clock("client-1", &[RoundTrip { sent_client_ns: 600, t_ns: 1_000_592, received_client_ns: 602 }]).unwrap();
+        let e = Event { client_ns: 505, ..command(6) };
+        s.events("client-1", vec![e]).unwrap();
+        let (lines, _) = jsonl::read_all::<CommandEvent>(&SessionDir::new(dir.path()).commands()).unwrap();
+        assert_eq!(lines.iter().map(|c| c.t_ns).collect::<Vec<_>>(), [1_000_500, 1_000_500]);
     }
 
     #[test]

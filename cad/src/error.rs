@@ -20,6 +20,38 @@ pub enum Error {
         /// The reader's own word.
         message: String,
     },
+    /// No CAD kernel is installed.
+    #[error(
+        "FreeCAD is not installed, so validity, volume and views of models are not known: install the package freecad (or name its freecadcmd in REDLINE_FREECADCMD)"
+    )]
+    NoKernel,
+    /// The kernel took too long.
+    #[error("{}: the CAD kernel did not finish within {} s", path.display(), patience.as_secs())]
+    Late {
+        /// The file.
+        path: PathBuf,
+        /// How long it was waited for.
+        patience: std::time::Duration,
+    },
+    /// The kernel's process failed for a reason of its own.
+    #[error("{}: {message}", path.display())]
+    Helper {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        message: String,
+    },
+    /// The cache of facts and views can't be written.
+    #[error("{}: could not write the cache of model facts: {source}", path.display())]
+    Cache {
+        /// A file or folder of the cache.
+        path: PathBuf,
+        /// The system's own word.
+        source: std::io::Error,
+    },
+    /// A file of the corpus.
+    #[error(transparent)]
+    Schemas(#[from] redline_schemas::Error),
     /// The file was read, but holds no solid and no surface.
     #[error("{}: the STEP file holds no solid and no surface", path.display())]
     Empty {

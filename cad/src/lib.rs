@@ -1,4 +1,4 @@
-//! What Redline knows about CAD models.
+//! What Redline knows about CAD models: [`step`] reads a file's own words, [`Examiner`] asks a CAD kernel.
 //!
 //! ```no_run
 //! let facts = redline_cad::step::read_facts("bracket.step".as_ref())?;
@@ -7,6 +7,11 @@
 //! ```
 
 mod error;
+mod facts;
+mod mesh;
+pub mod page;
+mod render;
 pub mod step;
 
 pub use error::{Error, Result};
+pub use facts::{BoundingBox, DEFAULT_PATIENCE, Examiner, Facts, ModelFacts};

@@ -113,6 +113,9 @@ pub(crate) fn finalise(dir: &SessionDir, session: &mut Session, known: &Known<'_
     };
     session.streams.input = event_stream::<InputEvent>(dir, &dir.input())?;
     session.streams.strokes = event_stream::<StrokeEvent>(dir, &dir.strokes())?;
+    in_order::<SelectionEvent>(&dir.selections())?;
+    in_order::<CommandEvent>(&dir.commands())?;
+    in_order::<RenderEvent>(&dir.renders())?;
     session.streams.selections = event_stream::<SelectionEvent>(dir, &dir.selections())?;
     session.streams.commands = event_stream::<CommandEvent>(dir, &dir.commands())?;
     session.streams.text = event_stream::<TextEvent>(dir, &dir.text_events())?;
@@ -248,6 +251,19 @@ fn finish_pictures(
     }))
 }
 
+/// Sorts a stream into which several CAD programs wrote at once.
+fn in_order<T: Serialize + DeserializeOwned + Timed>(path: &Path) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut all = jsonl::read_all::<T>(path)?.0;
+    if !all.is_sorted_by_key(Timed::t_ns) {
+        all.sort_by_key(Timed::t_ns);
+        write_lines(path, &all)?;
+    }
+    Ok(())
+}
+
 /// Counts a stream's lines; a corrupt line is an error that names it.
 pub(crate) fn event_stream<T: DeserializeOwned + Timed>(dir: &SessionDir, path: &Path) -> Result<Option<EventStream>> {
     if !path.exists() {
@@ -266,6 +282,18 @@ pub(crate) fn event_stream<T: DeserializeOwned + Timed>(dir: &SessionDir, path: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn streams_of_two_programs_are_merged() {
+        let dir = tempfile::tempdir().unwrap();
+        let p = dir.path().join("commands.jsonl");
+        let line = |t: i64, seq: u64| format!("{{\"t_ns\":{t},\"kind\":\"started\",\"seq\":{seq}}}\n");
+        std::fs::write(&p, line(5, 1) + &line(9, 2) + &line(7, 3) + &line(9, 4)).unwrap();
+        in_order::<CommandEvent>(&p).unwrap();
+        let all = jsonl::read_all::<CommandEvent>(&p).unwrap().0;
+        assert_eq!(all.iter().map(|c| c.seq).collect::<Vec<_>>(), [1, 3, 2, 4]);
+        in_order::<CommandEvent>(&dir.path().join("none.jsonl")).unwrap();
+    }
 
     #[test]
     fn torn_lines_are_cut_and_counted() {

@@ -1,7 +1,7 @@
 //! The manifest of the session that is being recorded: of a request or of an edit.
 
 use crate::{Error, Result};
-use redline_schemas::{EditManifest, RequestManifest, Session, SessionDir, Status, fsio};
+use redline_schemas::{EditManifest, RenderEvent, RenderKind, RequestManifest, Session, SessionDir, Status, fsio, jsonl};
 
 /// A request's or an edit's manifest.
 #[derive(Debug, Clone)]
@@ -77,6 +77,24 @@ impl SessionManifest {
             Self::Request(m) => m.id.as_str(),
             Self::Edit(m) => m.id.as_str(),
         }
+    }
+
+    /// Fills in an edit's end and result from what was recorded; does nothing to a request.
+    ///
+    /// The result is the last final model that a CAD program sent.
+    pub fn conclude(&mut self, dir: &SessionDir) -> Result<()> {
+        let Self::Edit(m) = self else { return Ok(()) };
+        if m.started_ns.is_some() && m.stopped_ns.is_none() {
+            m.stopped_ns = Some(m.session.duration_ns);
+        }
+        if m.final_model.is_none() && dir.renders().exists() {
+            let sent = jsonl::read_all::<RenderEvent>(&dir.renders())?.0;
+            let last = sent.iter().rfind(|r| r.kind == RenderKind::Final).map(|r| dir.path().join(&r.path));
+            if let Some(path) = last.filter(|p| p.is_file()) {
+                m.final_model = Some(dir.file_ref(&path)?);
+            }
+        }
+        Ok(())
     }
 
     /// The manifest's path.

@@ -60,6 +60,8 @@ pub enum Microphone {
 pub struct RecordOptions {
     /// What of the screen.
     pub source: Source,
+    /// Whether video is recorded; without it, the pointer still gets its place in the source's area.
+    pub video: bool,
     /// How it is read.
     pub backend: CaptureBackend,
     /// Which microphone.
@@ -102,6 +104,7 @@ impl Default for RecordOptions {
     fn default() -> Self {
         Self {
             source: Source::default(),
+            video: true,
             backend: CaptureBackend::default(),
             microphone: Microphone::default(),
             fps: Self::DEFAULT_FPS,

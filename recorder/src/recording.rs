@@ -59,7 +59,7 @@ pub struct Recording {
     dir: SessionDir,
     manifest: SessionManifest,
     shared: Arc<Shared>,
-    video: Video,
+    video: Option<Video>,
     audio: Option<audio::Audio>,
     microphone: Option<String>,
     fps: u32,
@@ -201,6 +201,35 @@ impl Recording {
         Ok((from, now))
     }
 
+    /// Something to leave messages with, for those who work beside the recorder.
+    #[must_use]
+    pub fn teller(&self) -> Box<dyn Fn(String) + Send + Sync> {
+        let shared = Arc::clone(&self.shared);
+        Box::new(move |m| shared.say(m))
+    }
+
+    /// An edit's work begins now.
+    pub fn begin_edit(&mut self) -> Result<()> {
+        let now = self.shared.clock.now_ns();
+        if let SessionManifest::Edit(m) = &mut self.manifest {
+            m.started_ns = Some(now);
+        }
+        self.manifest.save(&self.dir)
+    }
+
+    /// An edit's work ends now; what follows, such as the export of its result, does not count.
+    pub fn end_edit(&mut self) {
+        let now = self.shared.clock.now_ns();
+        if let SessionManifest::Edit(m) = &mut self.manifest {
+            m.stopped_ns = Some(now);
+        }
+    }
+
+    /// Writes a mark of any kind.
+    pub fn write_mark(&self, mark: &MarkEvent) -> Result<()> {
+        self.shared.marks.write(mark)
+    }
+
     /// Why the recording wants to end, if it does: the caller should call [`Self::stop`].
     #[must_use]
     pub fn wants_stop(&self) -> Option<StopReason> {
@@ -217,7 +246,7 @@ impl Recording {
         let end_ns = s.clock.now_ns();
         s.end_ns.store(end_ns, Ordering::Release);
         s.stop.store(true, Ordering::Release);
-        let video = self.video.join();
+        let video = self.video.map_or(Ok(()), Video::join);
         let input = self.input.join();
         let audio = self.audio.take().map_or(Ok(()), audio::Audio::join);
         let (lock, discontinuities) = self.keeper.join().map_or((None, Vec::new()), |(l, d)| (Some(l), d));
@@ -231,6 +260,7 @@ impl Recording {
         session.duration_ns = end_ns;
         session.clock.discontinuities = discontinuities;
         finalise(&self.dir, session, &Known { fps: self.fps, microphone: self.microphone.as_deref() })?;
+        self.manifest.conclude(&self.dir)?;
         self.manifest.set_status(Status::Complete);
         self.manifest.save(&self.dir)?;
         remove_raw(&self.dir);
@@ -299,7 +329,7 @@ impl Prepared {
         let settings = EncodeSettings { preset: options.preset.clone(), ..EncodeSettings::new(width, height, options.fps) };
         let input = Input::start(&shared, &dir, options.keys, options.stop_chord)?;
         let audio = self.microphone.map(|m| m.start(&shared, &dir)).transpose()?;
-        let video = Video::start(&shared, &dir, self.source, painter, &settings)?;
+        let video = if options.video { Some(Video::start(&shared, &dir, self.source, painter, &settings)?) } else { None };
         let keeper = {
             let k = Keeper { shared: Arc::clone(&shared), dir: dir.clone(), manifest: manifest.clone(), lock, info };
             spawn("keeper", move || k.run())?

@@ -6,7 +6,8 @@ use crate::manifest::SessionManifest;
 use crate::{Error, Result};
 use redline_media::WavReader;
 use redline_schemas::{
-    AudioTime, Corpus, Error as SchemaError, InputEvent, MarkEvent, MarkKind, SessionDir, Status, StrokeEvent, Timed, VideoTime, jsonl,
+    AudioTime, CommandEvent, Corpus, Error as SchemaError, InputEvent, MarkEvent, MarkKind, SelectionEvent, SessionDir, Status,
+    StrokeEvent, Timed, VideoTime, jsonl,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -130,6 +131,7 @@ fn mend(dir: &SessionDir, manifest: &mut SessionManifest, info: &LockInfo) -> Re
     add_marks(dir, &found)?;
     // The marks changed, and with them their count and hash.
     manifest.session_mut().streams.marks = crate::finalise::event_stream::<MarkEvent>(dir, &dir.marks())?;
+    manifest.conclude(dir)?;
     manifest.set_status(Status::Recovered);
     manifest.save(dir)?;
     remove_raw(dir);
@@ -155,6 +157,14 @@ fn add_marks(dir: &SessionDir, r: &Recovered) -> Result<()> {
     gap("audio", r.audio_ns);
     // Input is silent when nobody touches anything: what may be missing is what was not written out yet.
     gap("input", Some((r.alive_ns - UNWRITTEN_NS).max(r.input_ns.unwrap_or(0))));
+    let mut cad = |stream: &str, end: Option<i64>| {
+        if let Some(last) = end {
+            gap(stream, Some((r.alive_ns - UNWRITTEN_NS).max(last)));
+        }
+    };
+    // A CAD program sends several times a second; a stream that never began may have had nothing to say.
+    cad("selections", last::<SelectionEvent>(&dir.selections())?.map(|e| e.t_ns));
+    cad("commands", last::<CommandEvent>(&dir.commands())?.map(|e| e.t_ns));
     marks.sort_by_key(|m| m.t_ns);
     write_lines(&dir.marks(), &marks)
 }

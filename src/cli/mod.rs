@@ -2,6 +2,8 @@
 
 #[cfg(feature = "transcribe")]
 mod align;
+#[cfg(feature = "recorder")]
+mod cad_bridge;
 #[cfg(feature = "dataset")]
 mod check;
 #[cfg(feature = "recorder")]
@@ -14,6 +16,10 @@ mod demo;
 mod diff;
 #[cfg(feature = "recorder")]
 mod doctor;
+#[cfg(all(feature = "recorder", feature = "view"))]
+mod edit;
+#[cfg(all(feature = "recorder", feature = "view"))]
+mod edit_protocol;
 #[cfg(any(feature = "transcribe", feature = "dataset"))]
 mod export;
 #[cfg(feature = "dataset")]
@@ -29,11 +35,15 @@ mod init;
 mod model;
 #[cfg(feature = "transcribe")]
 mod model_fetch;
+#[cfg(feature = "cad")]
+mod model_show;
 #[cfg(feature = "dataset")]
 mod pack;
 #[cfg(feature = "panel")]
 mod panel;
 mod participant;
+#[cfg(feature = "bridge")]
+mod plugin;
 #[cfg(feature = "dataset")]
 mod publish;
 #[cfg(feature = "query")]
@@ -102,6 +112,12 @@ enum Verb {
     /// Steer the recorder that is at work: draw, pause, mark, cut, stop.
     #[cfg(feature = "recorder")]
     Ctl(ctl::Args),
+    /// Record an edit of a request, or list which edits are missing.
+    #[cfg(all(feature = "recorder", feature = "view"))]
+    Edit(edit::Args),
+    /// Install the plug-in of a CAD program.
+    #[cfg(feature = "bridge")]
+    Plugin(plugin::Args),
     /// Mend sessions whose recorder died.
     #[cfg(feature = "recorder")]
     Recover(recover::Args),
@@ -212,6 +228,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Panel(a) => panel::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Ctl(a) => ctl::run(&ctx, a),
+        #[cfg(all(feature = "recorder", feature = "view"))]
+        Verb::Edit(a) => edit::run(&ctx, a),
+        #[cfg(feature = "bridge")]
+        Verb::Plugin(a) => plugin::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Recover(a) => recover::run(&ctx, a),
         #[cfg(feature = "recorder")]

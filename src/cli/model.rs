@@ -42,10 +42,30 @@ enum What {
         #[command(flatten)]
         corpus: CorpusArg,
     },
+    /// Show validity, counts, size and volume, and a page with seven views
+    Show {
+        /// Models or edits by id, or STEP files
+        #[arg(required = true, value_name = "ID|FILE")]
+        targets: Vec<String>,
+        /// Write the page there [default: in the cache]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        corpus: CorpusArg,
+    },
+    /// Draw the seven views of models into the corpus
+    Views {
+        /// The models [default: all]
+        ids: Vec<ModelId>,
+        #[command(flatten)]
+        corpus: CorpusArg,
+    },
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     match args.what {
+        What::Show { targets, out, corpus } => super::model_show::show(ctx, &corpus.corpus, &targets, out.as_deref()),
+        What::Views { ids, corpus } => super::model_show::views(ctx, &corpus.open()?, ids),
         What::Add { step, id, name, native, parametric, source, corpus } => {
             let corpus = corpus.open()?;
             let facts = redline_cad::step::read_facts(&step).exit(Exit::Input)?;

@@ -42,6 +42,8 @@ pub struct Args {
     what: What,
     #[command(flatten)]
     live: LiveArgs,
+    #[command(flatten)]
+    cad: super::cad_bridge::CadArgs,
 }
 
 /// What is recorded, and how; the same for every verb that records.
@@ -111,6 +113,7 @@ impl What {
         let stop_chord = if self.stop_key == "none" { None } else { Some(self.stop_key.parse::<Chord>()?) };
         let o = RecordOptions {
             source,
+            video: true,
             backend: self.capture,
             microphone,
             fps: self.fps,
@@ -164,18 +167,8 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let path = dir.path().to_path_buf();
     let subject = Subject { corpus, id: id.clone(), modality: args.modality };
     // Scripts wait for this line.
-    let run = record_live::run(subject, recording, &args.live, args.duration, &stop, || eprintln!("recording {id}"));
-    let (finished, ending) = run.map_err(|e| {
-        if crate::exit::code_of(&e) == Exit::Storage {
-            e.context(format!(
-                "what was recorded is kept in {}; make room and finish it with: redline recover {}",
-                path.display(),
-                path.display()
-            ))
-        } else {
-            e
-        }
-    })?;
+    let run = record_live::run(subject, recording, &args.live, &args.cad, args.duration, &stop, || eprintln!("recording {id}"));
+    let (finished, ending) = run.map_err(|e| kept(e, &path))?;
     if ending == Ending::Discard {
         eprintln!("discarded: it is kept in {} until the bin is emptied", finished.path.parent().unwrap_or(&path).display());
         return Ok(());
@@ -210,6 +203,24 @@ fn request(corpus: &Corpus, args: &Args) -> anyhow::Result<RequestManifest> {
         imported_from: None,
         tool: Tool::redline(),
     })
+}
+
+/// Ends a recording; when the disk is full, says where what was recorded is kept.
+pub fn finish(recording: Recording) -> anyhow::Result<Finished> {
+    let path = recording.dir().path().to_path_buf();
+    recording.stop().map_err(|e| kept(coded(e), &path))
+}
+
+/// Says of an error of the storage where what was recorded is kept.
+fn kept(e: anyhow::Error, path: &std::path::Path) -> anyhow::Error {
+    if crate::exit::code_of(&e) != Exit::Storage {
+        return e;
+    }
+    e.context(format!(
+        "what was recorded is kept in {}; make room and finish it with: redline recover {}",
+        path.display(),
+        path.display()
+    ))
 }
 
 /// Filled in by the recorder.
@@ -299,6 +310,25 @@ fn meter(level: f32) -> String {
 }
 
 fn report(ctx: &Context, f: &Finished, path: &std::path::Path) -> anyhow::Result<()> {
+    say_what_was_recorded(f, path);
+    let s = f.manifest.session();
+    let mut out = std::io::stdout().lock();
+    if ctx.json {
+        let value = serde_json::json!({
+            "request": f.manifest.id(),
+            "manifest": f.path,
+            "duration_ns": s.duration_ns,
+            "streams": s.streams,
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+    } else {
+        writeln!(out, "{}", f.manifest.id())?;
+    }
+    Ok(())
+}
+
+/// One line on standard error.
+pub fn say_what_was_recorded(f: &Finished, path: &std::path::Path) {
     let s = f.manifest.session();
     let video = s.streams.video.as_ref();
     match f.reason {
@@ -320,19 +350,11 @@ fn report(ctx: &Context, f: &Finished, path: &std::path::Path) -> anyhow::Result
         },
         path.display()
     );
-    let mut out = std::io::stdout().lock();
-    if ctx.json {
-        let value = serde_json::json!({
-            "request": f.manifest.id(),
-            "manifest": f.path,
-            "duration_ns": s.duration_ns,
-            "streams": s.streams,
-        });
-        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
-    } else {
-        writeln!(out, "{}", f.manifest.id())?;
+    let count = |e: &Option<redline_schemas::EventStream>| e.as_ref().map_or(0, |e| e.count);
+    let (selections, commands, renders) = (count(&s.streams.selections), count(&s.streams.commands), count(&s.streams.renders));
+    if selections + commands + renders > 0 {
+        eprintln!("from the CAD program: {selections} selections, {commands} command events, {renders} renders and model states");
     }
-    Ok(())
 }
 
 #[cfg(test)]

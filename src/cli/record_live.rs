@@ -125,6 +125,7 @@ pub fn run(
     subject: Subject,
     recording: Recording,
     args: &LiveArgs,
+    cad: &super::cad_bridge::CadArgs,
     duration: Option<Duration>,
     stop: &AtomicBool,
     started: impl FnOnce(),
@@ -140,11 +141,13 @@ pub fn run(
         (chord, deed)
     });
     hotkeys::bind(bound.collect()).map_err(coded).context("the recorder’s keys")?;
+    let bridge = cad.start(&recording, false);
     let mut live = Live::new(subject.corpus, subject.id, recording, drawing);
     started();
     watch(&mut live, &asked, duration, stop);
     hotkeys::unbind();
     drop(server);
+    bridge.finish(live.recording());
     live.finish().map_err(coded)
 }
 

@@ -48,6 +48,7 @@ pub struct Recorder {
     pub child: Child,
     pub id: String,
     pub corpus: PathBuf,
+    folder: &'static str,
     talk: Arc<Mutex<Vec<String>>>,
 }
 
@@ -56,10 +57,15 @@ impl Recorder {
     pub fn start(desk: &VirtualDesktop, corpus: &Path, args: &[&str]) -> Self {
         let mut c = redline(desk);
         c.args(["record", "--participant", "P01", "--corpus"]).arg(corpus).args(args);
+        Self::start_command(c, corpus, "requests")
+    }
+
+    /// Starts a command that records into a new folder of `folder` (`requests` or `edits`).
+    pub fn start_command(mut c: Command, corpus: &Path, folder: &'static str) -> Self {
         let mut child = c.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let talk = Arc::new(Mutex::new(Vec::new()));
         listen(child.stderr.take().unwrap(), Arc::clone(&talk));
-        let mut r = Self { child, id: String::new(), corpus: corpus.into(), talk };
+        let mut r = Self { child, id: String::new(), corpus: corpus.into(), folder, talk };
         r.id = r.wait_line("recording ").split_whitespace().nth(1).unwrap().to_owned();
         r
     }
@@ -82,7 +88,7 @@ impl Recorder {
     }
 
     pub fn dir(&self) -> SessionDir {
-        SessionDir::new(self.corpus.join("requests").join(&self.id))
+        SessionDir::new(self.corpus.join(self.folder).join(&self.id))
     }
 
     pub fn signal(&self, signal: i32) {
@@ -163,10 +169,14 @@ impl Hand {
 
     /// When the button went down.
     pub fn click(&self, button: u8) -> i64 {
-        let at = self.fake(BUTTON_PRESS, button, 0, 0);
+        self.click_times(button).0
+    }
+
+    /// When the button went down, and when up.
+    pub fn click_times(&self, button: u8) -> (i64, i64) {
+        let down = self.fake(BUTTON_PRESS, button, 0, 0);
         std::thread::sleep(Duration::from_millis(20));
-        self.fake(BUTTON_RELEASE, button, 0, 0);
-        at
+        (down, self.fake(BUTTON_RELEASE, button, 0, 0))
     }
 
     pub fn key(&self, keysym: u32, down: bool) {

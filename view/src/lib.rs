@@ -6,7 +6,7 @@ mod replay;
 mod server;
 
 pub use replay::{Item, Replay, ReplayVideo, ReplayWord, Track, What};
-pub use server::serve;
+pub use server::{Server, serve};
 
 /// What can go wrong with a replay.
 #[derive(Debug, thiserror::Error)]

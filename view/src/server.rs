@@ -24,38 +24,86 @@ struct Served {
     host: String,
 }
 
-/// Serves the page until Ctrl-C; `ready` gets its address. Port 0 takes a free one.
-pub fn serve(replay: Replay, port: u16, ready: impl FnOnce(&str)) -> Result<()> {
-    let failed = |action: &'static str| move |source| Error::Serve { action, source };
-    let json = serde_json::to_string(&replay).map_err(|e| redline_schemas::Error::Value(format!("the session can't be shown: {e}")))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed("could not start the server"))?;
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-            .await
+/// The page, served in a thread of its own until this is dropped.
+pub struct Server {
+    address: String,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<Result<()>>>,
+}
+
+impl Server {
+    /// Serves a session on loopback. Port 0 takes a free one.
+    pub fn start(replay: Replay, port: u16) -> Result<Self> {
+        let json = serde_json::to_string(&replay).map_err(|e| redline_schemas::Error::Value(format!("the session can't be shown: {e}")))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed("could not start the server"))?;
+        let listener = std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             .map_err(failed("could not listen (choose another --port)"))?;
+        listener.set_nonblocking(true).map_err(failed("could not listen"))?;
         let address = listener.local_addr().map_err(failed("could not listen"))?;
         let served = Arc::new(Served { json, files: replay.files, host: address.to_string() });
-        let text = |kind: &'static str, body: &'static str| get(move || async move { ([(header::CONTENT_TYPE, kind)], body) });
-        let app = Router::new()
-            .route("/", text("text/html; charset=utf-8", PAGE))
-            .route("/replay.js", text("text/javascript; charset=utf-8", SCRIPT))
-            .route("/replay.css", text("text/css; charset=utf-8", STYLE))
-            .route("/replay.json", get(data))
-            .route("/file/{n}", get(file))
-            .layer(middleware::from_fn_with_state(Arc::clone(&served), guard))
-            .with_state(served);
-        ready(&format!("http://{address}/"));
-        let stop = async {
-            // Without a signal handler the server runs until it is killed.
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
-        tokio::select! {
-            r = axum::serve(listener, app) => r.map_err(failed("could not serve")),
-            () = stop => Ok(()),
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let thread = std::thread::Builder::new()
+            .name("replay".into())
+            .spawn(move || {
+                runtime.block_on(async {
+                    let listener = tokio::net::TcpListener::from_std(listener).map_err(failed("could not listen"))?;
+                    tokio::select! {
+                        r = axum::serve(listener, routes(served)) => r.map_err(failed("could not serve")),
+                        _ = stopped => Ok(()),
+                    }
+                })
+            })
+            .map_err(failed("could not start the server"))?;
+        Ok(Self { address: format!("http://{address}/"), stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Where the page is.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.thread.take().map_or(Ok(()), |t| t.join().unwrap_or(Ok(())))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Gone with its thread, if that ended by itself.
+        if let Some(s) = self.stop.take() {
+            let _ = s.send(());
         }
-    })
+        let _ = self.wait();
+    }
+}
+
+fn failed(action: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+    move |source| Error::Serve { action, source }
+}
+
+fn routes(served: Arc<Served>) -> Router {
+    let text = |kind: &'static str, body: &'static str| get(move || async move { ([(header::CONTENT_TYPE, kind)], body) });
+    Router::new()
+        .route("/", text("text/html; charset=utf-8", PAGE))
+        .route("/replay.js", text("text/javascript; charset=utf-8", SCRIPT))
+        .route("/replay.css", text("text/css; charset=utf-8", STYLE))
+        .route("/replay.json", get(data))
+        .route("/file/{n}", get(file))
+        .layer(middleware::from_fn_with_state(Arc::clone(&served), guard))
+        .with_state(served)
+}
+
+/// Serves the page until Ctrl-C; `ready` gets its address. Port 0 takes a free one.
+pub fn serve(replay: Replay, port: u16, ready: impl FnOnce(&str)) -> Result<()> {
+    let mut server = Server::start(replay, port)?;
+    ready(server.address());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed("could not start the server"))?;
+    match runtime.block_on(tokio::signal::ctrl_c()) {
+        Ok(()) => Ok(()),
+        // Without a signal handler the server runs until it is killed.
+        Err(_) => server.wait(),
+    }
 }
 
 /// Refuses other host names: a web page elsewhere must not reach the session through a name that points here.
