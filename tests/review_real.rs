@@ -32,10 +32,37 @@ fn import_spoken(dir: &Path, root: &str) {
     let picture = "testsrc2=size=320x180:rate=30";
     run(
         "ffmpeg",
-        &["-v", "error", "-f", "lavfi", "-i", picture, "-i", &wav, "-shortest", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "aac", &video],
+        &[
+            "-v",
+            "error",
+            "-f",
+            "lavfi",
+            "-i",
+            picture,
+            "-i",
+            &wav,
+            "-shortest",
+            "-pix_fmt",
+            "yuv420p",
+            "-c:v",
+            "libx264",
+            "-c:a",
+            "aac",
+            &video,
+        ],
     );
-    let (code, _, err) =
-        redline(&["import", "video", &video, "--participant=P01", "--modality=interactive", "--difficulty=easy", "--id", "R1", "--corpus", root]);
+    let (code, _, err) = redline(&[
+        "import",
+        "video",
+        &video,
+        "--participant=P01",
+        "--modality=interactive",
+        "--difficulty=easy",
+        "--id",
+        "R1",
+        "--corpus",
+        root,
+    ]);
     assert_eq!(code, 0, "{err}");
     let (code, _, err) = redline(&["transcribe", "--corpus", root]);
     assert_eq!(code, 0, "{err}");

@@ -109,12 +109,8 @@ fn fit_piece(part: &[AudioTime], rate: f64) -> Option<Line> {
     spread.sort_by(f64::total_cmp);
 
     // Of the callbacks that ran on time only: for one that ran late, the device's word is as far from it as it was late.
-    let mut device: Vec<f64> = part
-        .iter()
-        .zip(&residuals)
-        .filter(|(_, r)| **r <= on_time)
-        .map(|(o, _)| o.t_ns as f64 - edge_ns(o, nominal))
-        .collect();
+    let mut device: Vec<f64> =
+        part.iter().zip(&residuals).filter(|(_, r)| **r <= on_time).map(|(o, _)| o.t_ns as f64 - edge_ns(o, nominal)).collect();
     device.sort_by(f64::total_cmp);
     let capture = quantile(&device, 0.5);
 

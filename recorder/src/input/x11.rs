@@ -44,11 +44,13 @@ fn follow(mut on: impl FnMut(Raw)) -> crate::Result<()> {
         tracing::info!("the X11 server's stamps are on a clock of its own: input carries its time of arrival");
     }
     let context = control.generate_id().map_err(no_screen)?;
-    let range = record::Range {
-        device_events: record::Range8 { first: KEY_PRESS_EVENT, last: MOTION_NOTIFY_EVENT },
-        ..record::Range::default()
-    };
-    control.record_create_context(context, 0, &[record::CS::ALL_CLIENTS.into()], &[range]).map_err(no_screen)?.check().map_err(no_screen)?;
+    let range =
+        record::Range { device_events: record::Range8 { first: KEY_PRESS_EVENT, last: MOTION_NOTIFY_EVENT }, ..record::Range::default() };
+    control
+        .record_create_context(context, 0, &[record::CS::ALL_CLIENTS.into()], &[range])
+        .map_err(no_screen)?
+        .check()
+        .map_err(no_screen)?;
     for reply in data.record_enable_context(context).map_err(no_screen)? {
         let reply = reply.map_err(no_screen)?;
         if reply.category != FROM_SERVER || reply.client_swapped {
