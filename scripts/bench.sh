@@ -26,3 +26,6 @@ cargo bench --quiet -p redline-transcribe --bench alignment -- "$refs/plain" "$r
 
 echo "== save latency of the correction loop"
 cargo bench --quiet --bench review_save
+
+echo "== packing 10 million events against pyarrow; check, pack and release of generated corpora"
+cargo bench --quiet -p redline-dataset --bench pack -- --python .venv/bin/python --out "$out/pack.json"

@@ -93,6 +93,15 @@ pub fn code_of(e: &anyhow::Error) -> Exit {
             Some(redline_dataset::Error::Refused(_)) => return Exit::Input,
             _ => {}
         }
+        #[cfg(feature = "publish")]
+        match c.downcast_ref::<redline_publish::Error>() {
+            Some(redline_publish::Error::Dataset(redline_dataset::Error::Schemas(e))) => return schemas(e),
+            Some(redline_publish::Error::Dataset(_) | redline_publish::Error::Address { .. } | redline_publish::Error::Refused(_)) => {
+                return Exit::Input;
+            }
+            Some(e) if e.is_denied() => return Exit::Storage,
+            _ => {}
+        }
         if c.downcast_ref::<std::io::Error>().is_some_and(storage) {
             return Exit::Storage;
         }

@@ -258,6 +258,43 @@ fn corrections_are_reviewed_by_others() {
 }
 
 #[test]
+fn histories_and_ratings_belong_to_what_they_lie_beside() {
+    let case = Case::new();
+    let (id, r, dir) = case.request(Modality::Interactive);
+    let history = format!("requests/{id}/revisions.json");
+    let good = std::fs::read(dir.revisions_path()).unwrap();
+    let changed = |change: &dyn Fn(&mut serde_json::Value), rule: &str| {
+        edit_json(&dir.revisions_path(), change);
+        case.expect(rule, &history);
+        write(dir.revisions_path(), &good);
+    };
+    changed(&|v| v["request"] = "R99999".into(), "RL509");
+    changed(&|v| v["revisions"][0]["number"] = 7.into(), "RL509");
+    changed(&|v| v["revisions"].as_array_mut().unwrap().clear(), "RL509");
+    changed(&|v| v["revisions"][0]["decision"]["reviewer"] = r.participant.as_str().into(), "RL507");
+    changed(&|v| v["revisions"][0]["author"] = "P77".into(), "RL101");
+    changed(&|v| v["revisions"] = "none".into(), "RL003");
+    std::fs::remove_file(dir.revisions_path()).unwrap();
+    case.expect("RL510", &format!("requests/{id}"));
+
+    let c = case.corpus();
+    let edit = c.edit(&c.edit_ids().unwrap()[0]).unwrap();
+    let path = c.edit_dir(&edit.id).ratings_path();
+    let file = format!("edits/{}/ratings.json", edit.id);
+    let good = std::fs::read(&path).unwrap();
+    let changed = |change: &dyn Fn(&mut serde_json::Value), rule: &str| {
+        edit_json(&path, change);
+        case.expect(rule, &file);
+        write(path.clone(), &good);
+    };
+    changed(&|v| v["edit"] = "E99999".into(), "RL004");
+    changed(&|v| v["ratings"][0]["quality"] = 8.into(), "RL003");
+    changed(&|v| v["ratings"][0]["rater"] = edit.participant.as_str().into(), "RL511");
+    changed(&|v| v["ratings"][0]["rater"] = v["ratings"][1]["rater"].clone(), "RL511");
+    changed(&|v| v["ratings"][0]["rater"] = "P77".into(), "RL101");
+}
+
+#[test]
 fn the_protocol_is_held_against_the_corpus() {
     let case = Case::new();
     let c = case.corpus();

@@ -32,6 +32,13 @@ fn str_of(p: &Path) -> &str {
 /// A record as the reference dataset has them, with fields that the corpus format does not know.
 fn record() -> Value {
     let user = |id: &str, human: bool| json!({ "id": id, "is_human": human, "extra": { "email": null, "vlm_config": null } });
+    let ratings = json!([
+                { "id": "r0", "user": user("similarity", false), "ratings": { "iou gt": 0.5 } },
+                { "id": "r1", "user": user("U3", true), "ratings": { "score_instr": 6, "score_quality": 7, "comments": " neat ",
+                  "submission_time": "2026-02-19 10:29:49.311000" } },
+                { "id": "r2", "user": user("judge", false), "ratings": { "score_instr": 2, "score_quality": 1 } },
+                { "id": "r3", "user": user("U3", true), "ratings": { "score_instr": 1, "score_quality": 1 } },
+                { "id": "r4", "user": user("U4", true), "ratings": { "score_instr": 8, "score_quality": 1 } }]);
     json!({ "count": 1, "samples": [{
         "id": "U1_1769174947.8063738",
         "user": user("U1", true),
@@ -61,7 +68,7 @@ fn record() -> Value {
                 { "event": "commandTerminated", "commandId": "MirrorCommand", "commandName": "Mirror", "timestamp": 1769175822.952733 },
                 { "event": "odd", "commandId": "X", "commandName": "Odd", "timestamp": 1769175823.5 }],
               "frames_dir": "frames/U2_1769175814.6305332", "filename": "bullet", "token_count": null,
-              "ratings": [{ "id": "r1", "ratings": { "score_instr": 6, "score_quality": 7 } }], "extra": {} },
+              "ratings": ratings, "extra": {} },
             { "id": "bot_1771472566.814364", "request": "U1_1769174947.8063738", "user": user("bot", false),
               "start_time": 1771472566.814364, "end_time": 1771472970.8893702, "events": [],
               "token_count": { "input_tokens": 5, "total_tokens": 7, "cost_estimate": 0.5 }, "extra": { "failed_run": true } }]
@@ -89,8 +96,10 @@ fn records_come_in_with_their_times_estimated_and_go_out_again_as_they_were() {
             .unwrap();
     assert_eq!(
         (done["requests"].as_u64(), done["edits"].as_u64(), done["models"].as_u64(), done["participants"].as_u64()),
-        (Some(1), Some(2), Some(1), Some(3))
+        (Some(1), Some(2), Some(1), Some(5)),
+        "requestor, two editors and two raters"
     );
+    assert!(done["left_out"].to_string().contains("a second or own rating by U3"), "{}", done["left_out"]);
 
     let c = Corpus::open(&root).unwrap();
     let r = c.request(&RequestId::new("U1_1769174947.8063738").unwrap()).unwrap();
@@ -106,6 +115,11 @@ fn records_come_in_with_their_times_estimated_and_go_out_again_as_they_were() {
     let (events, _) = jsonl::read_all::<CommandEvent>(&c.edit_dir(&e.id).commands()).unwrap();
     let kinds: Vec<_> = events.iter().map(|e| (e.kind, e.t_ns / 1_000_000)).collect();
     assert_eq!(kinds, [(CommandKind::Started, 5790), (CommandKind::Ended, 8321), (CommandKind::Changed, 8868)]);
+    let ratings = c.edit_dir(&e.id).ratings().unwrap().unwrap().ratings;
+    let scores: Vec<_> = ratings.iter().map(|r| (r.rater.as_str(), r.instruction_following, r.quality)).collect();
+    assert_eq!(scores, [("U3", 6, 7), ("judge", 2, 1)], "scores from 1 to 7, the first of each rater");
+    assert_eq!(ratings[0].comment.as_deref(), Some("neat"));
+    assert_eq!(ratings[0].rated_utc.unwrap().to_rfc3339(), "2026-02-19T10:29:49.311+00:00");
     let bot = c.edit(&EditId::new("bot_1771472566.814364").unwrap()).unwrap();
     assert_eq!(bot.usage, Some(AgentUsage { tokens: 7, cost_usd: Some(0.5) }));
     assert!(c.participants().unwrap().participants.iter().any(|p| p.id.as_str() == "bot" && p.agent.is_some()));

@@ -97,6 +97,10 @@ fn a_release_loads_validates_and_hides_who_and_what_it_must() {
     {
         assert!(out.join(there).is_file(), "{there}");
     }
+    // Media columns give Croissant the paths.
+    assert_eq!(got["croissant_paths"]["requests/video"], json!(["requests/R1/video.mp4", "requests/R2/video.mp4"]));
+    assert_eq!(got["croissant_paths"]["renders/image"], json!(["edits/E1/renders/0001.png", "edits/E2/renders/0001.png"]));
+    figures_are_those_of_what_was_released(&out);
     let o = Command::new("sha256sum").args(["--check", "--quiet", "SHA256SUMS"]).current_dir(&out).output().unwrap();
     assert!(o.status.success(), "{}", stderr(&o));
     assert_eq!(verify(&out).0, Some(0));
@@ -109,6 +113,99 @@ fn a_release_loads_validates_and_hides_who_and_what_it_must() {
     let o = release(&c, "0.9.0");
     assert!(!o.status.success() && stderr(&o).contains("not above 1.0.0"), "{}", stderr(&o));
     assert_eq!(release(&c, "1.0").status.code(), Some(2), "not a semantic version");
+}
+
+fn figures_are_those_of_what_was_released(out: &Path) {
+    let stats: Value = serde_json::from_slice(&std::fs::read(out.join("stats.json")).unwrap()).unwrap();
+    let t = &stats["totals"];
+    let got = ["requests", "edits", "models", "participants", "rejected", "words", "renders"].map(|k| t[k].as_u64().unwrap());
+    assert_eq!(got, [2, 2, 1, 2, 0, 8, 2], "what was left out is not counted");
+    let card = std::fs::read_to_string(out.join("README.md")).unwrap();
+    assert!(card.contains("| Words in a request | words | 2 | 4.0 |"), "{card}");
+    for m in ["words_per_request", "request_seconds", "edit_seconds", "events_per_edit", "commands_per_edit"] {
+        assert!(card.contains(&format!("](plots/{m}.png)")), "{m}");
+        assert!(image::open(out.join(format!("plots/{m}.png"))).unwrap().width() > 500, "{m}");
+        assert!(std::fs::read_to_string(out.join(format!("plots/{m}.svg"))).unwrap().contains("interactive"), "{m}");
+    }
+}
+
+#[test]
+fn histories_and_ratings_are_released_under_new_names_and_only_with_consent() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = sample::build(&dir.path().join("c"));
+    let id = |s: &str| ParticipantId::new(s).unwrap();
+    let mut people = c.participants().unwrap();
+    for (name, consent) in [("P03", true), ("P04", false)] {
+        let consent = consent.then(|| Consent { version: "1".into(), given_utc: sample::start() });
+        people.participants.push(Participant { id: id(name), roles: vec![Role::Rater], consent, ..people.participants[0].clone() });
+    }
+    let judge = Some(Agent { model: "judge-1".into(), settings: None });
+    people.participants.push(Participant {
+        id: id("judge"),
+        roles: vec![Role::Rater],
+        consent: None,
+        agent: judge,
+        ..people.participants[0].clone()
+    });
+    c.write_participants(&people).unwrap();
+    let r1 = RequestId::new("R1").unwrap();
+    let revision = |number: u32, name: &str, text: &str, comment: Option<&str>| ReviewedRevision {
+        changed: number == 1,
+        char_edit_distance: u64::from(number == 1) * 3,
+        word_edit_distance: u64::from(number == 1),
+        decision: Some(ReviewDecision {
+            revision: RevisionId::new(name).unwrap(),
+            reviewer: id("P02"),
+            created_utc: sample::start(),
+            accepted: comment.is_none(),
+            comment: comment.map(str::to_owned),
+        }),
+        revision: Revision {
+            id: RevisionId::new(name).unwrap(),
+            request: r1.clone(),
+            number,
+            base: None,
+            author: id("P01"),
+            created_utc: sample::start(),
+            text: text.into(),
+            words: sample::words(),
+        },
+    };
+    let revisions = vec![revision(1, "V0", "Make this hole big.", Some("“bigger”")), revision(2, "V1", "Make this hole bigger.", None)];
+    let history = RevisionHistory { format_version: FORMAT_VERSION, request: r1.clone(), revisions, tool: Tool::redline() };
+    fsio::write_json(&c.request_dir(&r1).revisions_path(), &history).unwrap();
+    let e1 = EditId::new("E1").unwrap();
+    let rating = |rater: &str, quality| Rating { rater: id(rater), instruction_following: 6, quality, comment: None, rated_utc: None };
+    let ratings = vec![rating("P03", 7), rating("P04", 1), rating("judge", 2)];
+    let ratings = Ratings { format_version: FORMAT_VERSION, edit: e1.clone(), ratings, tool: Tool::redline() };
+    fsio::write_json(&c.edit_dir(&e1).ratings_path(), &ratings).unwrap();
+
+    let o = release(&c, "1.0.0");
+    assert!(o.status.success(), "{}", stderr(&o));
+    assert!(stderr(&o).contains("left out: rating E1 by P04: its rater has not consented"), "{}", stderr(&o));
+    let out = c.release_dir("1.0.0");
+    let card = std::fs::read_to_string(out.join("README.md")).unwrap();
+    assert!(card.contains(" 0 rejected, unfinished or unconsented recordings"), "{card}");
+    let ask = |sql: &str| -> Value {
+        let o = redline(&["query", "--json", "--in", out.to_str().unwrap(), sql]);
+        assert!(o.status.success(), "{}", stderr(&o));
+        serde_json::from_slice(&o.stdout).unwrap()
+    };
+    let rows = ask("SELECT revision, text, words, decision, comment, word_edit_distance AS edits FROM revisions ORDER BY 1");
+    let want = json!([
+        { "revision": 1, "text": "Make this hole big.", "words": 4, "decision": "returned", "comment": "“bigger”", "edits": 1 },
+        { "revision": 2, "text": "Make this hole bigger.", "words": 4, "decision": "accepted", "comment": null, "edits": 0 }]);
+    assert_eq!(rows, want);
+    let rows = ask("SELECT request_id, rater_is_agent AS agent, instruction_following AS i, quality AS q FROM ratings ORDER BY q");
+    assert_eq!(
+        rows,
+        json!([{ "request_id": "R1", "agent": true, "i": 6, "q": 2 }, { "request_id": "R1", "agent": false, "i": 6, "q": 7 }])
+    );
+    // Every name in the tables is one of the release's own.
+    let unknown = "SELECT p FROM (SELECT corrected_by AS p FROM revisions UNION SELECT decided_by FROM revisions UNION SELECT rater_id FROM ratings) \
+        WHERE p NOT IN (SELECT participant_id FROM participants)";
+    assert_eq!(ask(unknown), json!([]));
+    assert_eq!(ask("SELECT count(*) AS n FROM participants"), json!([{ "n": 4 }]));
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! The accepted text beside its request: `transcript.oracle.json`.
+//! The accepted text beside its request, `transcript.oracle.json`, and how it came about, `revisions.json`.
 
 use crate::store::Round;
 use crate::{Error, Flow, Result, carry};
 use redline_schemas::{
-    Correction, FORMAT_VERSION, RequestId, ReviewState, Timing, Tool, Transcript, TranscriptKind, Word, fsio::write_json,
+    Correction, FORMAT_VERSION, RequestId, ReviewState, ReviewedRevision, RevisionHistory, Timing, Tool, Transcript, TranscriptKind, Word,
+    fsio::write_json,
 };
 
 /// The oracle transcript of an accepted round.
@@ -93,14 +94,41 @@ impl Flow {
     /// The database knows what is still to be written, so a crash in between is made good on the next start.
     pub fn export(&self, request: &RequestId) -> Result<()> {
         let round = self.accepted(request)?;
+        self.write_history(request)?;
         let t = transcript(&self.automatic(request)?, &round)?;
         write_json(&self.corpus.request_dir(request).transcript_path(TranscriptKind::Oracle), &t)?;
         self.store.set_exported(request, &round.revision.id)
     }
 
+    /// Writes a request's revisions and the decisions on them beside it, atomically.
+    pub fn write_history(&self, request: &RequestId) -> Result<()> {
+        let revision = |r: Round| ReviewedRevision {
+            changed: r.changed,
+            char_edit_distance: r.char_edits,
+            word_edit_distance: r.word_edits,
+            decision: r.decision,
+            revision: r.revision,
+        };
+        let history = RevisionHistory {
+            format_version: FORMAT_VERSION,
+            request: request.clone(),
+            revisions: self.store.revisions(request)?.into_iter().map(revision).collect(),
+            tool: Tool::redline(),
+        };
+        Ok(write_json(&self.corpus.request_dir(request).revisions_path(), &history)?)
+    }
+
     /// Writes everything accepted that is not beside its request yet; how many, and what failed.
     pub fn export_pending(&self) -> Result<(usize, Vec<(RequestId, Error)>)> {
         let mut failed = Vec::new();
+        // Requests accepted by an older Redline have no history beside them.
+        for id in self.store.exported()? {
+            if !self.corpus.request_dir(&id).revisions_path().exists()
+                && let Err(e) = self.write_history(&id)
+            {
+                failed.push((id, e));
+            }
+        }
         let mut done = 0;
         for id in self.store.unexported()? {
             match self.export(&id) {
@@ -115,7 +143,41 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{transcript as make, word};
+    use crate::Person;
+    use crate::flow::Text;
+    use crate::testing::{corpus_with_request, transcript as make, word};
+    use redline_schemas::{ParticipantId, Role};
+
+    #[test]
+    fn the_history_beside_a_request_holds_every_round_and_is_made_good() {
+        let (_dir, corpus, id) = corpus_with_request("P01", "make the fill it bigger");
+        let flow = Flow::open(corpus).unwrap();
+        flow.scan().unwrap();
+        let person = |id: &str| Person { id: ParticipantId::new(id).unwrap(), roles: vec![Role::Reviewer] };
+        let mut base = None;
+        for (text, comment) in [("make the fillet big", Some("it was “bigger”")), ("make the fillet bigger", None)] {
+            let sent = Text { base: base.clone(), seq: 0, text: text.into(), words: None, active_ms: 0 };
+            base = flow.submit(&person("P01"), &id, sent).unwrap().revision;
+            flow.decide(&person("P02"), &id, base.as_ref().unwrap(), comment.is_none(), comment.map(Into::into)).unwrap();
+        }
+        flow.export(&id).unwrap();
+        let dir = flow.corpus.request_dir(&id);
+        let history = dir.revisions().unwrap().unwrap();
+        let seen: Vec<_> = history
+            .revisions
+            .iter()
+            .map(|r| (r.revision.number, r.revision.text.as_str(), r.word_edit_distance, r.decision.as_ref().unwrap().accepted))
+            .collect();
+        assert_eq!(seen, [(1, "make the fillet big", 3, false), (2, "make the fillet bigger", 2, true)]);
+        assert_eq!(history.revisions[1].revision.base.as_ref(), Some(&history.revisions[0].revision.id));
+        assert_eq!(history.revisions[0].decision.as_ref().unwrap().comment.as_deref(), Some("it was “bigger”"));
+        let accepted = dir.transcript(TranscriptKind::Oracle).unwrap().unwrap().correction.unwrap();
+        assert_eq!(accepted.revision, history.revisions[1].revision.id);
+
+        std::fs::remove_file(dir.revisions_path()).unwrap();
+        assert!(flow.export_pending().unwrap().1.is_empty());
+        assert_eq!(dir.revisions().unwrap().unwrap(), history);
+    }
 
     #[test]
     fn manual_times_stay_and_neighbours_make_room() {

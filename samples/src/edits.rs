@@ -1,11 +1,11 @@
 //! Edits: commands, selections, the pointer, renders and the result. They have no video.
 
 use crate::requests::{clock, face, pointer, request_id};
-use crate::{Chance, Result, Stock, cell, make_dir, person, step, stream, write};
+use crate::{Chance, Result, Stock, cell, make_dir, person, started, step, stream, write};
 use redline_schemas::time::NS_PER_S;
 use redline_schemas::{
-    CommandEvent, CommandKind, Difficulty, EditId, EditManifest, FORMAT_VERSION, RenderEvent, RenderKind, SelectionEvent, SelectionKind,
-    Session, Status, Streams, Tool, fsio,
+    CommandEvent, CommandKind, Difficulty, EditId, EditManifest, FORMAT_VERSION, Rating, Ratings, RenderEvent, RenderKind, SelectionEvent,
+    SelectionKind, Session, SessionDir, Status, Streams, Tool, fsio,
 };
 
 const COMMANDS: [(&str, &str); 8] = [
@@ -110,5 +110,22 @@ pub(crate) fn make(s: &Stock<'_>, i: u64, events: u64, renders: u64) -> Result<(
         tool: Tool::redline(),
     };
     fsio::write_json(&dir.edit_json(), &manifest)?;
+    ratings(&dir, &manifest.id, request + nth, &mut chance)?;
     Ok((events, renders))
+}
+
+/// Five raters an edit, none of them its editor.
+fn ratings(dir: &SessionDir, edit: &EditId, editor: u64, chance: &mut Chance) -> Result<()> {
+    let mut one = |k| {
+        Ok(Rating {
+            rater: person(editor + k)?,
+            instruction_following: 3 + chance.below(5) as u8,
+            quality: 3 + chance.below(5) as u8,
+            comment: None,
+            rated_utc: Some(started(editor * 4 + 3)),
+        })
+    };
+    let ratings = (1..=5).map(&mut one).collect::<Result<_>>()?;
+    let all = Ratings { format_version: FORMAT_VERSION, edit: edit.clone(), ratings, tool: Tool::redline() };
+    Ok(fsio::write_json(&dir.ratings_path(), &all)?)
 }

@@ -165,7 +165,7 @@ fn people() -> Result<ParticipantsManifest> {
     let one = |n| {
         Ok(Participant {
             id: person(n)?,
-            roles: vec![Role::Requestor, Role::Editor, Role::Reviewer],
+            roles: vec![Role::Requestor, Role::Editor, Role::Reviewer, Role::Rater],
             created_utc: started(0),
             consent: Some(Consent { version: "1".into(), given_utc: started(0) }),
             agent: None,

@@ -5,9 +5,10 @@ use crate::{Chance, Result, Stock, cell, io, make_dir, model_id, person, started
 use redline_schemas::coords::{Rect, ScreenMap};
 use redline_schemas::time::{AudioClock, FrameGrid, NS_PER_S};
 use redline_schemas::{
-    Alignment, AudioStream, Clock, Correction, Entity, FORMAT_VERSION, InputEvent, InputKind, Modality, RequestId, RequestManifest,
-    RevisionId, Screen, Segment, SelectionEvent, SelectionKind, Session, SessionDir, SpeechModel, Status, Streams, StrokeEvent, StrokeKind,
-    TextEvent, TextKind, Timing, Tool, Transcript, TranscriptKind, VideoStream, Word, fsio,
+    Alignment, AudioStream, Clock, Correction, Entity, FORMAT_VERSION, InputEvent, InputKind, MarkEvent, MarkKind, Modality, RequestId,
+    RequestManifest, ReviewDecision, ReviewedRevision, Revision, RevisionHistory, RevisionId, Screen, Segment, SelectionEvent,
+    SelectionKind, Session, SessionDir, SpeechModel, Status, Streams, StrokeEvent, StrokeKind, TextEvent, TextKind, Timing, Tool,
+    Transcript, TranscriptKind, VideoStream, Word, fsio,
 };
 
 const PHRASES: [&str; 8] = [
@@ -21,6 +22,14 @@ const PHRASES: [&str; 8] = [
     "make the wall thicker and keep the outside",
 ];
 
+/// A usual screen; the video shows it at two thirds of its size.
+const SCREEN: (u32, u32) = (1920, 1080);
+
+/// Video pixels of screen pixels.
+fn scaled(v: f64) -> f64 {
+    v * f64::from(SIZE.1) / f64::from(SCREEN.1)
+}
+
 pub(crate) fn request_id(i: u64) -> Result<RequestId> {
     Ok(RequestId::new(format!("R{:05}", i + 1))?)
 }
@@ -28,7 +37,7 @@ pub(crate) fn request_id(i: u64) -> Result<RequestId> {
 /// The screen of every session.
 pub(crate) fn screen() -> Screen {
     Screen {
-        map: ScreenMap::fixed(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 }, SIZE.0, SIZE.1),
+        map: ScreenMap::fixed(Rect { x: 0, y: 0, width: SCREEN.0, height: SCREEN.1 }, SIZE.0, SIZE.1),
         monitors: Vec::new(),
         source: "monitor".into(),
         title: None,
@@ -48,7 +57,7 @@ pub(crate) fn clock(n: u64) -> Clock {
 
 /// `n` pointer events spread over the session: moves, now and then a click.
 pub(crate) fn pointer(chance: &mut Chance, n: u64, duration_ns: i64) -> Vec<InputEvent> {
-    let (mut x, mut y) = (640.0_f64, 360.0_f64);
+    let (mut x, mut y) = (960.0_f64, 540.0_f64);
     (0..n)
         .map(|i| {
             let t = (i128::from(duration_ns) * i128::from(i) / i128::from(n.max(1))) as i64;
@@ -58,11 +67,11 @@ pub(crate) fn pointer(chance: &mut Chance, n: u64, duration_ns: i64) -> Vec<Inpu
                 _ => InputKind::Move,
             };
             if kind == InputKind::Move {
-                x = (x + chance.unit() * 16.0 - 8.0).clamp(0.0, 1279.0).round();
-                y = (y + chance.unit() * 16.0 - 8.0).clamp(0.0, 719.0).round();
+                x = (x + chance.unit() * 16.0 - 8.0).clamp(0.0, f64::from(SCREEN.0 - 1)).round();
+                y = (y + chance.unit() * 16.0 - 8.0).clamp(0.0, f64::from(SCREEN.1 - 1)).round();
             }
             let button = (kind != InputKind::Move).then(|| "left".to_owned());
-            InputEvent { x: Some(x), y: Some(y), vx: Some(x), vy: Some(y), button, ..InputEvent::new(t, kind) }
+            InputEvent { x: Some(x), y: Some(y), vx: Some(scaled(x)), vy: Some(scaled(y)), button, ..InputEvent::new(t, kind) }
         })
         .collect()
 }
@@ -93,8 +102,8 @@ fn strokes(n: u64, duration_ns: i64) -> Vec<StrokeEvent> {
                 stroke: (i / 10 + 1) as u32,
                 x: Some(at),
                 y: Some(at / 2.0),
-                vx: Some(at),
-                vy: Some(at / 2.0),
+                vx: Some(scaled(at)),
+                vy: Some(scaled(at / 2.0)),
                 tool: begin.then(|| "pen".into()),
                 colour: begin.then(|| "#ff3030".into()),
                 width: begin.then_some(4.0),
@@ -181,6 +190,10 @@ pub(crate) fn make(s: &Stock<'_>, i: u64, events: u64) -> Result<u64> {
     };
     streams.selections = stream(&dir, &dir.selections(), &(0..picked).map(selection).collect::<Vec<_>>())?;
     streams.input = stream(&dir, &dir.input(), &pointer(&mut chance, left, duration_ns))?;
+    if i.is_multiple_of(10) {
+        let mark = MarkEvent { t_ns: duration_ns / 2, kind: MarkKind::Mark, until_ns: None, stream: None, note: None, area: None };
+        streams.marks = stream(&dir, &dir.marks(), &[mark])?;
+    }
     let count = [&streams.text, &streams.strokes, &streams.selections, &streams.input].into_iter().flatten().map(|s| s.count).sum();
 
     if let Some(a) = &streams.audio {
@@ -229,6 +242,7 @@ fn transcripts(dir: &SessionDir, id: &RequestId, i: u64, text: &[&str], audio_sh
         text.iter().enumerate().map(|(k, w)| if wrong && k % 10 == 5 { format!("{w}x") } else { (*w).to_owned() }).collect();
     let errors = text.iter().zip(&heard).filter(|(a, b)| *a != b).count() as u64;
     let said: Vec<String> = text.iter().map(|w| (*w).to_owned()).collect();
+    let mut rounds = Vec::new();
     for (kind, words) in [(TranscriptKind::Automatic, &heard), (TranscriptKind::Oracle, &said)] {
         let word = |(k, w): (usize, &String)| Word {
             text: w.clone(),
@@ -275,6 +289,42 @@ fn transcripts(dir: &SessionDir, id: &RequestId, i: u64, text: &[&str], audio_sh
             tool: Tool::redline(),
         };
         fsio::write_json(&dir.transcript_path(kind), &transcript)?;
+        // What was heard wrong was handed in as it was at first, and came back.
+        let accepted = kind == TranscriptKind::Oracle;
+        if accepted || wrong {
+            rounds.push(round(id, i, rounds.last(), &transcript, accepted.then_some(errors))?);
+        }
     }
-    Ok(())
+    let history = RevisionHistory { format_version: FORMAT_VERSION, request: id.clone(), revisions: rounds, tool: Tool::redline() };
+    Ok(fsio::write_json(&dir.revisions_path(), &history)?)
+}
+
+/// A text that was handed in; accepted when `edits` says how far it is from the automatic one.
+fn round(id: &RequestId, i: u64, before: Option<&ReviewedRevision>, t: &Transcript, edits: Option<u64>) -> Result<ReviewedRevision> {
+    let number = before.map_or(1, |b| b.revision.number + 1);
+    let name = if edits.is_some() { format!("V{:05}", i + 1) } else { format!("V{:05}-first", i + 1) };
+    let revision = RevisionId::new(name)?;
+    let distance = edits.unwrap_or(0);
+    Ok(ReviewedRevision {
+        changed: distance > 0,
+        char_edit_distance: distance,
+        word_edit_distance: distance,
+        decision: Some(ReviewDecision {
+            revision: revision.clone(),
+            reviewer: person(i + 1)?,
+            created_utc: started(i * 4 + 2),
+            accepted: edits.is_some(),
+            comment: edits.is_none().then(|| "Listen to it again.".into()),
+        }),
+        revision: Revision {
+            id: revision,
+            request: id.clone(),
+            number,
+            base: before.map(|b| b.revision.id.clone()),
+            author: person(i)?,
+            created_utc: started(i * 4 + 1),
+            text: t.text(),
+            words: t.words().cloned().collect(),
+        },
+    })
 }

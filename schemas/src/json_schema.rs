@@ -13,6 +13,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("edit", schema_for!(crate::EditManifest)),
         ("transcript", schema_for!(crate::Transcript)),
         ("revision", schema_for!(crate::Revision)),
+        ("revisions", schema_for!(crate::RevisionHistory)),
+        ("ratings", schema_for!(crate::Ratings)),
         ("input", schema_for!(crate::InputEvent)),
         ("strokes", schema_for!(crate::StrokeEvent)),
         ("selections", schema_for!(crate::SelectionEvent)),

@@ -1,8 +1,8 @@
 //! Where a corpus's files lie. No other code joins these names.
 
 use crate::{
-    CorpusManifest, EditId, EditManifest, Error, FileRef, ModelId, ModelManifest, ParticipantsManifest, RequestId, RequestManifest, Result,
-    Transcript, TranscriptKind, fsio,
+    CorpusManifest, EditId, EditManifest, Error, FileRef, ModelId, ModelManifest, ParticipantsManifest, Ratings, RequestId,
+    RequestManifest, Result, RevisionHistory, Transcript, TranscriptKind, fsio,
 };
 use std::path::{Path, PathBuf};
 
@@ -209,6 +209,10 @@ impl SessionDir {
         renders => "renders.jsonl";
         /// Marks, pauses, gaps, cuts.
         marks => "marks.jsonl";
+        /// How the oracle transcript came about.
+        revisions_path => "revisions.json";
+        /// What raters think of an edit.
+        ratings_path => "ratings.json";
         /// Held while a recorder writes here.
         lock => "recording.lock";
     }
@@ -222,6 +226,18 @@ impl SessionDir {
     /// Reads a transcript, `None` when there is none yet.
     pub fn transcript(&self, kind: TranscriptKind) -> Result<Option<Transcript>> {
         let p = self.transcript_path(kind);
+        if p.exists() { fsio::read_manifest(&p).map(Some) } else { Ok(None) }
+    }
+
+    /// Reads the corrections' history, `None` when nothing was decided yet.
+    pub fn revisions(&self) -> Result<Option<RevisionHistory>> {
+        let p = self.revisions_path();
+        if p.exists() { fsio::read_manifest(&p).map(Some) } else { Ok(None) }
+    }
+
+    /// Reads an edit's ratings, `None` when nobody rated it yet.
+    pub fn ratings(&self) -> Result<Option<Ratings>> {
+        let p = self.ratings_path();
         if p.exists() { fsio::read_manifest(&p).map(Some) } else { Ok(None) }
     }
 

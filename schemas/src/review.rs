@@ -1,4 +1,4 @@
-use crate::{ParticipantId, RequestId, RevisionId, Utc, Word};
+use crate::{ParticipantId, RequestId, RevisionId, Tool, Utc, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,4 +55,34 @@ pub struct ReviewDecision {
     /// Needed when returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+}
+
+/// A revision, what was measured on it, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewedRevision {
+    /// The revision.
+    #[serde(flatten)]
+    pub revision: Revision,
+    /// Whether its text differs from the automatic one.
+    pub changed: bool,
+    /// Levenshtein distance to the automatic text, characters.
+    pub char_edit_distance: u64,
+    /// Levenshtein distance to the automatic text, words.
+    pub word_edit_distance: u64,
+    /// The decision on it; absent while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<ReviewDecision>,
+}
+
+/// `requests/<id>/revisions.json`: how the oracle transcript came about, written with every decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RevisionHistory {
+    /// [`crate::FORMAT_VERSION`].
+    pub format_version: u32,
+    /// The request.
+    pub request: RequestId,
+    /// First to last.
+    pub revisions: Vec<ReviewedRevision>,
+    /// Who wrote this file.
+    pub tool: Tool,
 }

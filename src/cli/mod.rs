@@ -157,7 +157,7 @@ enum Verb {
     /// Compare two releases.
     #[cfg(feature = "dataset")]
     Diff(diff::Args),
-    /// Copy a release to another folder, verified and resumable.
+    /// Bring a release to a folder or S3-compatible storage, verified and resumable.
     #[cfg(feature = "dataset")]
     Publish(publish::Args),
     /// Statistics of a corpus, as table, JSON and plots.

@@ -6,8 +6,8 @@ use redline_query::{Database, Error};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
-#[command(after_help = "Tables: participants, models, requests, edits, transcripts, words, events, strokes, selections, commands, \
-    typing, renders, marks; see docs/tables.md. The view `pointing` has a row a word with what the mouse was on:\n\n  \
+#[command(after_help = "Tables: participants, models, requests, edits, transcripts, words, revisions, events, strokes, selections, \
+    commands, typing, renders, marks, ratings; see docs/tables.md. The view `pointing` has a row a word with what the mouse was on:\n\n  \
     redline query \"SELECT text, x, y, entity_id FROM pointing WHERE text ILIKE 'this%'\"")]
 pub struct Args {
     /// The query

@@ -43,6 +43,14 @@ with tempfile.TemporaryDirectory() as cache:
 
 described = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
 result["croissant"]["warnings"] = sorted(described.metadata.ctx.issues.warnings)
+result["croissant_paths"] = {}
 for record_set in described.metadata.record_sets:
-    result["croissant"][record_set.name] = sum(1 for _ in described.records(record_set.uuid))
+    records = list(described.records(record_set.uuid))
+    result["croissant"][record_set.name] = len(records)
+    for name in ["video", "image"]:
+        field = f"{record_set.uuid}/{name}"
+        paths = [r[field].decode() for r in records if r.get(field) is not None]
+        assert all((folder / p).is_file() for p in paths), field
+        if paths:
+            result["croissant_paths"][field] = paths
 json.dump(result, sys.stdout)

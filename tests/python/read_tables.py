@@ -69,10 +69,10 @@ elif reader == "duckdb":
         for r in duckdb.sql(
             f"""select w.request_id, e.x, e.y from (select * from words where text = '{WORD}' and transcript = 'oracle') w
             asof join (select * from events where x is not null) e
-            on w.request_id = e.session_id and w.start_ns >= e.t_ns order by 1"""
+            on w.request_id = e.session_id and w.start_ns >= e.t_ns order by 1, 2, 3"""
         ).fetchall()
     ]
-    result["utc"] = duckdb.sql("select epoch_us(utc) from events where session_id = 'R1' order by t_ns limit 1").fetchall()[0][0]
+    result["utc"] = duckdb.sql("select epoch_us(utc) from events where session = 'request' order by session_id, t_ns limit 1").fetchall()[0][0]
     result["bloom_filter"] = [r[0] for r in duckdb.sql(
         f"select path_in_schema from parquet_metadata('{files['events']}') where bloom_filter_offset is not null and row_group_id = 0"
     ).fetchall()]

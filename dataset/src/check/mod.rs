@@ -18,6 +18,7 @@ mod finding;
 mod manifests;
 mod personal;
 mod protocol;
+mod reviews;
 mod rule;
 mod session;
 mod streams;

@@ -192,6 +192,15 @@ rules! {
     SPEECHLESS = "RL508" Warning "instruction-missing",
         "a request that lacks what its modality is made of: text, speech or strokes",
         "record it again, or correct its modality";
+    HISTORY = "RL509" Error "revisions",
+        "a history of corrections that belongs to another request, is out of order, or is not that of the accepted text",
+        "`redline review serve` writes it anew when it is moved away";
+    HISTORY_MISSING = "RL510" Info "no-revisions",
+        "a text accepted in the correction loop whose history does not lie beside it",
+        "`redline review serve` writes it";
+    RATING = "RL511" Error "rating",
+        "a rating of an own edit, a second one by the same rater, or one that belongs to another edit",
+        "remove it";
     CELL = "RL601" Warning "cell-short",
         "fewer requests than wanted in a cell of modality, difficulty, parametric or dumb, single part or assembly",
         "record more requests for that cell";

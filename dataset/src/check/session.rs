@@ -3,7 +3,7 @@
 use super::finding::Findings;
 use super::manifests::Schemas;
 use super::rule::{ID, MODEL, NO_MODEL, NO_RESULT, NO_VIDEO, PARTICIPANT, REJECTION, REQUEST, ROLE, UNFINISHED, VIEWS};
-use super::{Options, durations, files, personal, streams, words};
+use super::{Options, durations, files, personal, reviews, streams, words};
 use redline_schemas::{
     Corpus, EditId, EditManifest, ModelId, ModelManifest, Participant, ParticipantId, Rejection, RequestId, RequestManifest, Role, Session,
     SessionDir, Status, VIEWS as VIEW_NAMES,
@@ -79,6 +79,7 @@ pub(super) fn edit(f: &mut Findings, id: &EditId, k: &Known<'_>) -> Option<EditM
             None if m.status != Status::Rejected => f.add(NO_RESULT, &path, "no final model"),
             None => {}
         }
+        reviews::ratings(f, &dir, &m, k);
     }
     Some(m)
 }

@@ -1,6 +1,7 @@
 //! Transcripts: words lie in the audio, in order; corrections follow the protocol.
 
 use super::finding::Findings;
+use super::reviews;
 use super::rule::{ID, NO_ORACLE, NO_TRANSCRIPT, OWN_REVIEW, PARTICIPANT, SPEECHLESS, STALE, WORD_ORDER, WORD_TEXT, WORD_TIME};
 use super::session::Known;
 use redline_schemas::time::seconds;
@@ -28,9 +29,11 @@ pub(super) fn check(f: &mut Findings, dir: &SessionDir, manifest: &Path, r: &Req
     } else if audio && !oracle {
         f.add(NO_ORACLE, manifest, "its automatic transcript was not corrected and accepted yet");
     }
-    if let Some(t) = accepted {
+    let accepted = accepted.map(|t| {
         correction(f, &dir.transcript_path(TranscriptKind::Oracle), r, &t, known);
-    }
+        t.correction
+    });
+    reviews::history(f, dir, r, accepted.flatten().as_ref(), known);
     content(f, dir, manifest, r);
 }
 

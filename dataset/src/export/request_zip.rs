@@ -25,6 +25,10 @@ pub fn export_zip(corpus: &Corpus, id: &RequestId, out: &Path) -> Result<Request
     let oracle = corpus.request_dir(id).transcript(TranscriptKind::Oracle)?;
     let mut named: Vec<ParticipantId> = vec![request.participant.clone()];
     named.extend(oracle.and_then(|t| t.correction).into_iter().flat_map(|c| [c.corrected_by, c.accepted_by]));
+    for r in corpus.request_dir(id).revisions()?.into_iter().flat_map(|h| h.revisions) {
+        named.push(r.revision.author);
+        named.extend(r.decision.map(|d| d.reviewer));
+    }
     named.extend(request.rejection.as_ref().map(|r| r.by.clone()));
     let people: Vec<Participant> = corpus.participants()?.participants.into_iter().filter(|p| named.contains(&p.id)).collect();
     let tmp = fsio::temporary_beside(out);

@@ -1,6 +1,6 @@
 //! The reference dataset's records: one JSON object a request, its edits inside.
 //!
-//! What the corpus format has no place for (ratings, prompts, features) is kept word for word in
+//! What the corpus format has no place for (prompts, features, automatic scores) is kept word for word in
 //! `reference.json` beside the session's manifest, so that an export gives it back.
 
 use super::reference_time::{time_of_id, unix_ns, utc};
@@ -9,8 +9,8 @@ use crate::{Error, Result};
 use redline_schemas::time::{NS_PER_S, from_seconds};
 use redline_schemas::{
     Agent, AgentUsage, Alignment, Clock, CommandEvent, CommandKind, Corpus, EditId, EditManifest, EventStream, FORMAT_VERSION, FileRef,
-    ImportedFrom, ModelId, ModelManifest, Participant, ParticipantId, RequestId, RequestManifest, Role, Segment, Session, SessionDir,
-    Status, Streams, Timing, Tool, Transcript, TranscriptKind, VIEWS, Word, fsio, jsonl,
+    ImportedFrom, MAX_SCORE, MIN_SCORE, ModelId, ModelManifest, Participant, ParticipantId, Rating, Ratings, RequestId, RequestManifest,
+    Role, Segment, Session, SessionDir, Status, Streams, Timing, Tool, Transcript, TranscriptKind, VIEWS, Word, fsio, jsonl,
 };
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
@@ -206,10 +206,44 @@ impl Import<'_> {
             imported_from: Some(self.from.clone()),
             tool: Tool::redline(),
         };
+        self.ratings(e, &manifest)?;
         keep(&dir, e)?;
         fsio::write_json(&dir.edit_json(), &manifest)?;
         self.done.edits += 1;
         Ok(())
+    }
+
+    /// An edit's ratings with both scores; the first of each rater counts.
+    fn ratings(&mut self, e: &Value, edit: &EditManifest) -> Result<(), Left> {
+        let mut ratings: Vec<Rating> = Vec::new();
+        for r in e.get("ratings").and_then(Value::as_array).into_iter().flatten() {
+            let scores = r.get("ratings").unwrap_or(&Value::Null);
+            let score = |key: &str| u8::try_from(scores.get(key)?.as_u64()?).ok().filter(|s| (MIN_SCORE..=MAX_SCORE).contains(s));
+            // Automatic scores are no ratings; they stay in reference.json.
+            let (Some(instruction_following), Some(quality)) = (score("score_instr"), score("score_quality")) else { continue };
+            let rater = match self.participant(r, Role::Rater) {
+                Ok(p) if p != edit.participant && !ratings.iter().any(|r| r.rater == p) => p,
+                Ok(p) => {
+                    self.done.left_out.push(format!("edit {}: a second or own rating by {p}", edit.id));
+                    continue;
+                }
+                Err(Left::Out(why)) => {
+                    self.done.left_out.push(format!("edit {}: a rating: {why}", edit.id));
+                    continue;
+                }
+                Err(failed) => return Err(failed),
+            };
+            let comment = text(scores, "comments").map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned);
+            // The time zone is not given; servers of the kind that wrote it count in UTC.
+            let time = |t| chrono::NaiveDateTime::parse_from_str(t, "%Y-%m-%d %H:%M:%S%.f").ok();
+            let rated_utc = text(scores, "submission_time").and_then(time).map(|t| t.and_utc());
+            ratings.push(Rating { rater, instruction_following, quality, comment, rated_utc });
+        }
+        if ratings.is_empty() {
+            return Ok(());
+        }
+        let all = Ratings { format_version: FORMAT_VERSION, edit: edit.id.clone(), ratings, tool: Tool::redline() };
+        Ok(fsio::write_json(&self.corpus.edit_dir(&edit.id).ratings_path(), &all)?)
     }
 
     /// The record's user, as a participant of the corpus; never with an e-mail address.

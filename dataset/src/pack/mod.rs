@@ -115,6 +115,19 @@ pub fn file_name(table: &str) -> String {
     format!("{table}.parquet")
 }
 
+/// Writes batches into one file of a table: those that [`TableBuilder::finish`] makes, in the table's order.
+/// Rows and row groups.
+pub fn write_batches(
+    table: &'static Table,
+    path: &Path,
+    row_group_rows: usize,
+    batches: impl IntoIterator<Item = RecordBatch>,
+) -> Result<(u64, usize)> {
+    let mut w = TableWriter::create(table, path, row_group_rows)?;
+    batches.into_iter().try_for_each(|b| w.write(&b))?;
+    w.finish()
+}
+
 /// A folder that goes away with its owner.
 struct Temporary(PathBuf);
 
@@ -155,6 +168,8 @@ impl Packer<'_> {
             "edits" => self.sessions(t, SessionKind::Edit, edit_row),
             "transcripts" => self.sessions(t, SessionKind::Request, transcript_rows),
             "words" => self.sessions(t, SessionKind::Request, word_rows),
+            "revisions" => self.sessions(t, SessionKind::Request, revision_rows),
+            "ratings" => self.sessions(t, SessionKind::Edit, rating_rows),
             "events" => self.stream::<events::Builder>(t, SessionDir::input, torn, |b, s, l| {
                 let e: events::Event<'_> = serde_json::from_slice(l).map_err(|e| e.to_string())?;
                 events::append(b, s, &e);
@@ -305,6 +320,26 @@ fn word_rows(b: &mut tables::words::Builder, _: &Corpus, _: &Scope, s: &SessionI
         if let Some(t) = s.dir.transcript(*kind)? {
             tables::words::append(b, &s.id, s.started_utc, &t);
         }
+    }
+    Ok(())
+}
+
+fn revision_rows(b: &mut tables::revisions::Builder, _: &Corpus, scope: &Scope, s: &SessionInfo) -> Result<()> {
+    for r in s.dir.revisions()?.iter().flat_map(|h| &h.revisions) {
+        tables::revisions::append(b, r, &|p| scope.published(p));
+    }
+    Ok(())
+}
+
+fn rating_rows(b: &mut tables::ratings::Builder, corpus: &Corpus, scope: &Scope, s: &SessionInfo) -> Result<()> {
+    let Some(all) = s.dir.ratings()? else { return Ok(()) };
+    let request = corpus.edit(&redline_schemas::EditId::new(&s.id)?)?.request;
+    let packed = all.ratings.iter().filter(|r| scope.raters.as_ref().is_none_or(|w| w.contains(&r.rater)));
+    let mut ratings: Vec<_> = packed.map(|r| (scope.published(&r.rater), r)).collect();
+    ratings.sort_by(|a, b| a.0.cmp(&b.0));
+    for (name, r) in ratings {
+        let is_agent = scope.participants.iter().any(|p| p.id == r.rater && p.agent.is_some());
+        tables::ratings::append(b, &s.id, request.as_str(), &name, is_agent, r);
     }
     Ok(())
 }

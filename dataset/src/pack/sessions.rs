@@ -2,7 +2,7 @@
 
 use crate::Result;
 use redline_schemas::{Corpus, ModelId, Participant, ParticipantId, SessionDir, Status, Utc};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +56,8 @@ pub struct Scope {
     pub participants: Vec<Participant>,
     /// New names; a participant that is not in it keeps the old one.
     pub names: BTreeMap<ParticipantId, String>,
+    /// Whose ratings are packed; absent: everybody's.
+    pub raters: Option<BTreeSet<ParticipantId>>,
     /// Sessions passed over because they are still being recorded (or their recorder died).
     pub unfinished: Vec<String>,
 }

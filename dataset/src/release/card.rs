@@ -2,6 +2,7 @@
 
 use super::Manifest;
 use super::select::EVALUATION_SPLIT;
+use crate::stats::{Measure, Stats};
 use crate::tables::{self, Kind};
 use std::fmt::Write as _;
 
@@ -35,7 +36,7 @@ fn yaml(s: &str) -> String {
 }
 
 /// The card. Configurations are tables that have rows in every split that the release has.
-pub(super) fn card(m: &Manifest, left_out: usize) -> String {
+pub(super) fn card(m: &Manifest, stats: &Stats, left_out: usize) -> String {
     let mut s = String::from("---\n");
     let _ = writeln!(s, "pretty_name: {}\nlicense: {}", yaml(&m.name), m.licence.to_ascii_lowercase());
     if let Some(l) = &m.language {
@@ -95,6 +96,7 @@ pub(super) fn card(m: &Manifest, left_out: usize) -> String {
             let _ = writeln!(s, "- `{}`: {n} requests", p.name);
         }
     }
+    figures(&mut s, stats);
     let _ = write!(
         s,
         "\n## Time and place\n\n\
@@ -118,4 +120,44 @@ pub(super) fn card(m: &Manifest, left_out: usize) -> String {
         m.licence
     );
     s
+}
+
+/// The figures of `stats.json`, and the plots.
+fn figures(s: &mut String, stats: &Stats) {
+    let (t, c) = (&stats.totals, &stats.corrections);
+    s.push_str("\n## Figures\n\nMore of them are in `stats.json`.\n\n| | |\n|---|---|\n");
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(s, "| {name} | {value} |");
+    };
+    row("hours of requests", format!("{:.2}", t.request_hours));
+    row("hours of edits by people", format!("{:.2}", t.edit_hours));
+    row("edits by people, by programs", format!("{}, {}", t.edits, t.agent_edits));
+    row("words said or typed", t.words.to_string());
+    row("events, CAD commands among them", format!("{}, {}", t.events, t.commands));
+    row("renders and model states", t.renders.to_string());
+    row("accepted transcripts, of automatic ones", format!("{} of {}", c.accepted, c.automatic));
+    if let Some(share) = c.changed_share {
+        row("accepted transcripts that correction changed", format!("{:.1} %", share * 100.0));
+    }
+    let drawn: Vec<&Measure> = stats.measures.iter().filter(|m| !m.groups.is_empty()).collect();
+    if drawn.is_empty() {
+        return;
+    }
+    s.push_str("\n| measure | unit | n | mean | sd | median | smallest | largest |\n|---|---|---|---|---|---|---|---|\n");
+    for m in &drawn {
+        // The first group is that of all values.
+        if let Some(v) = m.groups.first().map(|g| g.summary) {
+            let _ = writeln!(
+                s,
+                "| {} | {} | {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
+                m.title, m.unit, v.n, v.mean, v.sd, v.median, v.min, v.max
+            );
+        }
+    }
+    s.push_str(
+        "\nBoxes reach from the first to the third quartile, whiskers to the smallest and largest value; the line is the median, the dot the mean.\n\n",
+    );
+    for m in drawn {
+        let _ = writeln!(s, "![{} by modality and difficulty](plots/{}.png)\n", m.title, m.name);
+    }
 }

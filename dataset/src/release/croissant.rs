@@ -1,7 +1,7 @@
 //! `croissant.json`: the release for machines that read dataset descriptions.
 
 use super::Manifest;
-use crate::tables::{self, Kind};
+use crate::tables::{self, Column, Kind};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -49,16 +49,30 @@ fn context() -> Value {
     Value::Object(c)
 }
 
-fn data_type(k: Kind) -> Option<&'static str> {
+fn data_type(k: Kind) -> &'static str {
     match k {
-        Kind::Id | Kind::Label | Kind::Text | Kind::Json => Some("sc:Text"),
-        Kind::Int | Kind::Time => Some("sc:Integer"),
-        Kind::Utc => Some("sc:DateTime"),
-        Kind::Float => Some("sc:Float"),
-        Kind::Bool => Some("sc:Boolean"),
-        // A struct in the file; the path is relative to the release and no value of its own to Croissant.
-        Kind::Media(_) => None,
+        // Of a media file the path, see `field`.
+        Kind::Id | Kind::Label | Kind::Text | Kind::Json | Kind::Media(_) => "sc:Text",
+        Kind::Int | Kind::Time => "sc:Integer",
+        Kind::Utc => "sc:DateTime",
+        Kind::Float => "sc:Float",
+        Kind::Bool => "sc:Boolean",
     }
+}
+
+fn field(id: &str, file: &str, c: &Column) -> Value {
+    let unit = c.unit.map(|u| format!(" Unit: {u}.")).unwrap_or_default();
+    let mut source = json!({"fileObject": {"@id": file}, "extract": {"column": c.name}});
+    let mut description = format!("{}{unit}", c.doc);
+    if let Kind::Media(_) = c.kind {
+        // The column is a struct of bytes and path, the bytes left out.
+        source["transform"] = json!({"jsonPath": "path"});
+        description += " Path of the file, relative to the dataset's folder.";
+    }
+    json!({
+        "@type": "cr:Field", "@id": format!("{id}/{}", c.name), "name": c.name, "description": description,
+        "dataType": data_type(c.kind), "source": source,
+    })
 }
 
 /// The description; `sums` gives each file's SHA-256.
@@ -75,17 +89,7 @@ pub(super) fn croissant(m: &Manifest, sums: &BTreeMap<String, String>) -> Value 
                 "contentSize": format!("{} B", t.bytes), "encodingFormat": "application/x-parquet", "sha256": sums.get(&path),
             }));
             let Some(table) = tables::by_name(&t.name) else { continue };
-            let fields: Vec<Value> = table
-                .columns
-                .iter()
-                .filter_map(|c| {
-                    let unit = c.unit.map(|u| format!(" Unit: {u}.")).unwrap_or_default();
-                    Some(json!({
-                        "@type": "cr:Field", "@id": format!("{id}/{}", c.name), "name": c.name, "description": format!("{}{unit}", c.doc),
-                        "dataType": data_type(c.kind)?, "source": {"fileObject": {"@id": file}, "extract": {"column": c.name}},
-                    }))
-                })
-                .collect();
+            let fields: Vec<Value> = table.columns.iter().map(|c| field(&id, &file, c)).collect();
             sets.push(json!({"@type": "cr:RecordSet", "@id": id, "name": id, "description": table.doc, "field": fields}));
         }
     }

@@ -14,8 +14,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Tables whose rows are compared one by one, and the columns that name a row.
-const KEYED: &[(&str, &[&str])] =
-    &[("models", &["model_id"]), ("requests", &["request_id"]), ("edits", &["edit_id"]), ("transcripts", &["request_id", "transcript"])];
+const KEYED: &[(&str, &[&str])] = &[
+    ("models", &["model_id"]),
+    ("requests", &["request_id"]),
+    ("edits", &["edit_id"]),
+    ("transcripts", &["request_id", "transcript"]),
+    ("revisions", &["revision_id"]),
+];
 
 /// The difference of two releases.
 #[derive(Debug, Clone, Serialize)]
@@ -142,7 +147,7 @@ fn load(dir: &Path, m: &Manifest, name: &str, keys: &[&str]) -> Result<Loaded> {
 }
 
 fn rows(b: &RecordBatch, keys: &[&str], out: &mut BTreeMap<String, String>) -> Result<(), arrow::error::ArrowError> {
-    const PSEUDONYMS: [&str; 3] = ["participant_id", "corrected_by", "accepted_by"];
+    const PSEUDONYMS: [&str; 4] = ["participant_id", "corrected_by", "accepted_by", "decided_by"];
     let options = FormatOptions::default().with_null("\u{0}");
     let schema = b.schema();
     let named = || schema.fields().iter().zip(b.columns());

@@ -12,10 +12,11 @@ mod sums;
 pub use diff::{Difference, TableDifference, diff};
 pub use select::{EVALUATION_SPLIT, LeftOut};
 pub(crate) use sums::files_below;
-pub use sums::{Damage, SUMS_FILE, Verified, read as read_sums, verify};
+pub use sums::{Damage, SUMS_FILE, Verified, parse as parse_sums, read as read_sums, verify};
 
 use crate::check::{self, Severity};
 use crate::pack::{self, Packed};
+use crate::stats::{self, Stats};
 use crate::{Error, Result};
 use redline_schemas::{Corpus, FORMAT_VERSION, Tool, Utc, fsio, json_schema};
 use semver::Version;
@@ -163,6 +164,10 @@ pub fn release(corpus: &Corpus, version: &Version, options: &Options, progress: 
     if selection.requests == 0 {
         return Err(Error::Refused("nothing to release: no request is complete, consented and not rejected".into()));
     }
+    // Before the long work: a machine without a font can't draw.
+    progress("drawing", 0, 1);
+    let stats = Stats::of_scopes(corpus, &selection.parts.iter().map(|p| &p.scope).collect::<Vec<_>>())?;
+    stats::draw(&stats, &work.0.join("plots"))?;
     copy_files(corpus, &selection, &work.0, progress)?;
     let mut splits = Vec::new();
     for part in selection.parts {
@@ -185,7 +190,8 @@ pub fn release(corpus: &Corpus, version: &Version, options: &Options, progress: 
         splits,
         tool: Tool::redline(),
     };
-    describe(&work.0, &manifest, selection.left_out.len())?;
+    let left_out = selection.left_out.iter().filter(|l| l.kind != "rating").count();
+    describe(&work.0, &manifest, &stats, left_out)?;
     let previous = before.last().map(|v| corpus.release_dir(&v.to_string()));
     changelog(&work.0, &manifest, previous.as_deref(), options.notes.as_deref())?;
     let files = sums::write(&work.0)?;
@@ -284,7 +290,7 @@ fn copy_files(corpus: &Corpus, s: &select::Selection, to: &Path, progress: pack:
 }
 
 /// Everything that explains the tables.
-fn describe(dir: &Path, m: &Manifest, left_out: usize) -> Result<()> {
+fn describe(dir: &Path, m: &Manifest, stats: &Stats, left_out: usize) -> Result<()> {
     let schemas = dir.join("schemas");
     std::fs::create_dir_all(&schemas).map_err(Error::io(&schemas, "could not create the folder"))?;
     for (name, schema) in json_schema::all() {
@@ -292,7 +298,8 @@ fn describe(dir: &Path, m: &Manifest, left_out: usize) -> Result<()> {
     }
     fsio::write_atomic(&schemas.join("tables.md"), crate::tables::docs::markdown().as_bytes())?;
     fsio::write_json(&dir.join("release.json"), m)?;
-    fsio::write_atomic(&dir.join("README.md"), card::card(m, left_out).as_bytes())?;
+    fsio::write_json(&dir.join("stats.json"), stats)?;
+    fsio::write_atomic(&dir.join("README.md"), card::card(m, stats, left_out).as_bytes())?;
     let licence = format!(
         "{} {} is published under the licence with the SPDX identifier {}.\nIts text: https://spdx.org/licenses/{}.html\n",
         m.name, m.version, m.licence, m.licence

@@ -16,7 +16,7 @@ pub const EVALUATION_SPLIT: &str = "test";
 /// Why something was left out.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 pub struct LeftOut {
-    /// `request` or `edit`.
+    /// `request`, `edit` or `rating`.
     pub kind: &'static str,
     /// Its id.
     pub id: String,
@@ -44,17 +44,19 @@ pub(super) struct Selection {
     pub participants: u64,
 }
 
-/// Why a session is left out. Consent counts when it is to the text in force, as in the check's rule.
+/// Consent counts when it is to the text in force, as in the check's rule.
+fn consented(m: &CorpusManifest, p: &Participant) -> bool {
+    let in_force = m.consent.as_ref().map(|c| &c.version);
+    p.agent.is_some() || p.consent.as_ref().is_some_and(|c| in_force.is_none_or(|v| *v == c.version))
+}
+
+/// Why a session is left out.
 fn reason(m: &CorpusManifest, status: Status, who: Option<&Participant>) -> Option<&'static str> {
-    let consented = |p: &Participant| {
-        let in_force = m.consent.as_ref().map(|c| &c.version);
-        p.agent.is_some() || p.consent.as_ref().is_some_and(|c| in_force.is_none_or(|v| *v == c.version))
-    };
     match (status, who) {
         (Status::Rejected, _) => Some("rejected"),
         (Status::Recording, _) => Some("its recording has not ended"),
         (_, None) => Some("its participant is unknown"),
-        (_, Some(p)) if !consented(p) => Some("its participant has not consented to the text in force"),
+        (_, Some(p)) if !consented(m, p) => Some("its participant has not consented to the text in force"),
         _ => None,
     }
 }
@@ -63,7 +65,8 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
     let people: BTreeMap<ParticipantId, Participant> = corpus.participants()?.participants.into_iter().map(|p| (p.id.clone(), p)).collect();
     let mut s = Selection::default();
     let mut part_of: BTreeMap<RequestId, String> = BTreeMap::new();
-    let mut parts: BTreeMap<String, Scope> = split_names(manifest).into_iter().map(|n| (n, Scope::default())).collect();
+    let mut parts: BTreeMap<String, Scope> =
+        split_names(manifest).into_iter().map(|n| (n, Scope { raters: Some(BTreeSet::new()), ..Scope::default() })).collect();
     let mut used: BTreeMap<String, (BTreeSet<ModelId>, BTreeSet<ParticipantId>)> = BTreeMap::new();
 
     for id in corpus.request_ids()? {
@@ -82,6 +85,10 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
                 persons.extend([c.corrected_by, c.accepted_by]);
             }
         }
+        for r in dir.revisions()?.into_iter().flat_map(|h| h.revisions) {
+            persons.insert(r.revision.author);
+            persons.extend(r.decision.map(|d| d.reviewer));
+        }
         let folder = PathBuf::from("requests").join(&id);
         session_files(&mut s.files, &folder, &m.session);
         render_files(&mut s.files, &folder, &dir)?;
@@ -97,7 +104,16 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
             continue;
         };
         let dir = corpus.edit_dir(&id);
-        used.entry(name.clone()).or_default().1.insert(m.participant.clone());
+        let persons = &mut used.entry(name.clone()).or_default().1;
+        persons.insert(m.participant.clone());
+        for r in dir.ratings()?.into_iter().flat_map(|r| r.ratings) {
+            if people.get(&r.rater).is_some_and(|p| consented(manifest, p)) {
+                persons.insert(r.rater.clone());
+                parts.entry(name.clone()).or_default().raters.get_or_insert_default().insert(r.rater);
+            } else {
+                s.left_out.push(LeftOut { kind: "rating", id: format!("{id} by {}", r.rater), reason: "its rater has not consented" });
+            }
+        }
         let folder = PathBuf::from("edits").join(&id);
         session_files(&mut s.files, &folder, &m.session);
         render_files(&mut s.files, &folder, &dir)?;

@@ -80,13 +80,17 @@ pub fn read(dir: &Path) -> Result<BTreeMap<String, String>> {
         }
         .into());
     }
-    let bytes = fsio::read_limited(&path, MAX_SUMS_BYTES)?;
+    parse(&path, &fsio::read_limited(&path, MAX_SUMS_BYTES)?)
+}
+
+/// Path → hash from the text of a `SHA256SUMS`; `path` names it in errors.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<BTreeMap<String, String>> {
     let bad = |line: usize| redline_schemas::Error::Parse {
-        path: path.clone(),
+        path: path.into(),
         line: Some(line as u64),
         message: "not as it was written: download it again".into(),
     };
-    let all = std::str::from_utf8(&bytes).map_err(|_| bad(1))?;
+    let all = std::str::from_utf8(bytes).map_err(|_| bad(1))?;
     let mut sums = BTreeMap::new();
     for (i, line) in all.lines().enumerate() {
         let (hash, file) = line.split_once("  ").ok_or_else(|| bad(i + 1))?;
@@ -133,4 +137,45 @@ pub fn verify(dir: &Path, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Ve
     damaged.extend(files_below(dir)?.into_iter().filter(|f| f != SUMS_FILE && !sums.contains_key(f)).map(|f| (f, Damage::Extra)));
     damaged.sort();
     Ok(Verified { files: sums.len(), bytes, damaged })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn made() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, bytes) in [("a.txt", &b"a"[..]), ("tables/test/b.parquet", &[0, 255, 7, 10, 13]), ("empty", b"")] {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        assert_eq!(write(dir.path()).unwrap(), 3);
+        dir
+    }
+
+    proptest! {
+        #[test]
+        fn any_changed_added_or_lost_byte_of_any_file_is_found(
+            which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), bits in 1_u8.., how in 0..3
+        ) {
+            let dir = made();
+            let whole = verify(dir.path(), &|_, _| {}).unwrap().damaged;
+            prop_assert!(whole.is_empty(), "{:?}", whole);
+            let files = files_below(dir.path()).unwrap();
+            let path = dir.path().join(which.get(&files));
+            let mut bytes = std::fs::read(&path).unwrap();
+            match how {
+                0 if !bytes.is_empty() => *at.get_mut(&mut bytes) ^= bits,
+                1 if !bytes.is_empty() => {
+                    bytes.remove(at.index(bytes.len()));
+                }
+                _ => bytes.insert(at.index(bytes.len() + 1), bits),
+            }
+            std::fs::write(&path, &bytes).unwrap();
+            let found = verify(dir.path(), &|_, _| {});
+            prop_assert!(found.is_err() || !found.unwrap().damaged.is_empty(), "{} {}", path.display(), how);
+        }
+    }
 }

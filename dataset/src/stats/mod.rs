@@ -10,14 +10,15 @@ pub use measure::{Group, Measure, Summary};
 pub use plots::{Plots, draw};
 
 use crate::Result;
+use crate::pack::{Scope, SessionKind};
 use measure::Values;
 use redline_schemas::time::seconds;
 use redline_schemas::{
-    Corpus, Difficulty, EditManifest, EventStream, GuideTime, Modality, RequestId, RequestManifest, Status, Streams, Transcript,
-    TranscriptKind, fsio,
+    Corpus, Difficulty, EditId, EditManifest, EventStream, GuideTime, Modality, ModelId, Participant, ParticipantId, RequestId,
+    RequestManifest, Status, Streams, Transcript, TranscriptKind, fsio,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest typed text that is counted, bytes.
 const MAX_TEXT_BYTES: u64 = 4 << 20;
@@ -102,19 +103,55 @@ fn streams(s: &Streams) -> impl Iterator<Item = &EventStream> {
 impl Stats {
     /// Reads a corpus's manifests and transcripts (streams are not read: their counts are in the manifests).
     pub fn of(corpus: &Corpus) -> Result<Self> {
+        let counted = Counted {
+            requests: corpus.request_ids()?,
+            edits: corpus.edit_ids()?,
+            models: corpus.model_ids()?.into_iter().collect(),
+            people: corpus.participants()?.participants.into_iter().map(|p| (p.id.clone(), p)).collect(),
+        };
+        counted.stats(corpus)
+    }
+
+    /// The same of a part of a corpus, such as a release.
+    pub fn of_scopes(corpus: &Corpus, scopes: &[&Scope]) -> Result<Self> {
+        let mut counted = Counted::default();
+        for scope in scopes {
+            for s in &scope.sessions {
+                match s.kind {
+                    SessionKind::Request => counted.requests.push(RequestId::new(&s.id)?),
+                    SessionKind::Edit => counted.edits.push(EditId::new(&s.id)?),
+                }
+            }
+            counted.models.extend(scope.models.iter().cloned());
+            counted.people.extend(scope.participants.iter().map(|p| (p.id.clone(), p.clone())));
+        }
+        counted.stats(corpus)
+    }
+}
+
+/// What is counted.
+#[derive(Default)]
+struct Counted {
+    requests: Vec<RequestId>,
+    edits: Vec<EditId>,
+    models: BTreeSet<ModelId>,
+    people: BTreeMap<ParticipantId, Participant>,
+}
+
+impl Counted {
+    fn stats(self, corpus: &Corpus) -> Result<Stats> {
         let manifest = corpus.manifest()?;
-        let people = corpus.participants()?.participants;
-        let agents: Vec<_> = people.iter().filter(|p| p.agent.is_some()).map(|p| &p.id).collect();
+        let agents: BTreeSet<_> = self.people.values().filter(|p| p.agent.is_some()).map(|p| &p.id).collect();
         let mut t = Totals {
-            participants: people.len() as u64,
+            participants: self.people.len() as u64,
             agents: agents.len() as u64,
-            models: corpus.model_ids()?.len() as u64,
+            models: self.models.len() as u64,
             ..Totals::default()
         };
         let mut values = Values::default();
         let mut loops = Loops::default();
         let mut cells: BTreeMap<RequestId, (Modality, Difficulty)> = BTreeMap::new();
-        for id in corpus.request_ids()? {
+        for id in self.requests {
             let r = corpus.request(&id)?;
             cells.insert(id, (r.modality, r.difficulty));
             if !t.take(r.status) {
@@ -130,13 +167,13 @@ impl Stats {
                 values.put("words_per_request", r.modality, r.difficulty, words as f64);
             }
         }
-        for id in corpus.edit_ids()? {
+        for id in self.edits {
             let e = corpus.edit(&id)?;
             if !t.take(e.status) {
                 continue;
             }
             t.streams(&e.session.streams);
-            if agents.contains(&&e.participant) {
+            if agents.contains(&e.participant) {
                 t.agent_edits += 1;
                 continue;
             }
@@ -151,7 +188,7 @@ impl Stats {
             let commands = e.session.streams.commands.as_ref().map_or(0, |s| s.count);
             values.put("commands_per_edit", modality, difficulty, commands as f64);
         }
-        Ok(Self {
+        Ok(Stats {
             corpus: manifest.name,
             totals: t,
             corrections: loops.sum(),

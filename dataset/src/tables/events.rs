@@ -88,3 +88,26 @@ fn kind(k: InputKind) -> &'static str {
         InputKind::KeyRelease => "key_release",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use redline_schemas::InputEvent;
+
+    proptest! {
+        #[test]
+        fn numbers_of_a_line_come_back_to_the_last_bit(bits in prop::collection::vec(any::<u64>(), 6), t_ns in any::<i64>()) {
+            let number = |i: usize| Some(f64::from_bits(bits[i])).filter(|v| v.is_finite());
+            let event = InputEvent {
+                x: number(0), y: number(1), vx: number(2), vy: number(3), dx: number(4), dy: number(5),
+                ..InputEvent::new(t_ns, InputKind::Wheel)
+            };
+            let line = serde_json::to_vec(&event).unwrap();
+            let back: Event<'_> = serde_json::from_slice(&line).unwrap();
+            let all = |v: [Option<f64>; 6]| v.map(|v| v.map(f64::to_bits));
+            prop_assert_eq!(all([back.x, back.y, back.vx, back.vy, back.dx, back.dy]), all([event.x, event.y, event.vx, event.vy, event.dx, event.dy]));
+            prop_assert_eq!(back.t_ns, t_ns);
+        }
+    }
+}

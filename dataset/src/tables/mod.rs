@@ -7,6 +7,8 @@
 mod column;
 mod define;
 pub mod docs;
+#[cfg(test)]
+mod golden;
 
 pub mod commands;
 pub mod edits;
@@ -14,8 +16,10 @@ pub mod events;
 pub mod marks;
 pub mod models;
 pub mod participants;
+pub mod ratings;
 pub mod renders;
 pub mod requests;
+pub mod revisions;
 pub mod selections;
 pub mod strokes;
 pub mod transcripts;
@@ -34,6 +38,7 @@ pub const ALL: &[Table] = &[
     edits::TABLE,
     transcripts::TABLE,
     words::TABLE,
+    revisions::TABLE,
     events::TABLE,
     strokes::TABLE,
     selections::TABLE,
@@ -41,6 +46,7 @@ pub const ALL: &[Table] = &[
     typing::TABLE,
     renders::TABLE,
     marks::TABLE,
+    ratings::TABLE,
 ];
 
 /// The table called `name`.

@@ -4,9 +4,9 @@ use super::AppState;
 use super::error::Reply;
 use super::read::id;
 use super::who::Who;
+use crate::Error;
 use crate::flow::Text;
 use crate::store::Item;
-use crate::{Error, Result};
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, Path, Request, State};
@@ -83,9 +83,9 @@ pub(super) async fn decide(
         let request: RequestId = id(&request)?;
         let item = app.flow.decide(who, &request, &d.revision, d.accept, d.comment)?;
         app.flow.store.spend(&request, &who.id, d.active_ms)?;
-        let export: Result<()> = if d.accept { app.flow.export(&request) } else { Ok(()) };
+        let export = if d.accept { app.flow.export(&request) } else { app.flow.write_history(&request) };
         if let Err(e) = &export {
-            tracing::error!("{request}: the accepted transcript could not be written: {e}");
+            tracing::error!("{request}: what was decided could not be written beside it: {e}");
         }
         Ok(json!({ "item": item, "written": d.accept && export.is_ok() }))
     });

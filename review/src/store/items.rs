@@ -207,6 +207,16 @@ impl Store {
         })
     }
 
+    /// Accepted requests whose accepted revision lies beside them.
+    pub fn exported(&self) -> Result<Vec<RequestId>> {
+        self.read(|db| {
+            let mut q =
+                db.prepare_cached("SELECT request FROM items WHERE state = 'accepted' AND exported IS revision AND revision IS NOT NULL")?;
+            let ids: Vec<String> = q.query_map([], |r| r.get(0))?.collect::<Result<_, _>>()?;
+            Ok(ids.into_iter().map(RequestId::new).collect::<Result<_, _>>()?)
+        })
+    }
+
     /// Notes that the accepted revision lies beside its request.
     pub fn set_exported(&self, request: &RequestId, revision: &RevisionId) -> Result<()> {
         let (request, revision) = (request.clone(), revision.clone());
