@@ -18,6 +18,11 @@ fn redline(corpus: &Path, args: &[&str]) -> Output {
 
 /// A corpus with one request in which espeak-ng says `text`; its audio's length, nanoseconds.
 fn corpus_that_says(root: &Path, text: &str) -> (Corpus, RequestId, i64) {
+    corpus_in("en-us", root, text)
+}
+
+/// The same in a voice of espeak-ng.
+fn corpus_in(voice: &str, root: &Path, text: &str) -> (Corpus, RequestId, i64) {
     let out = Command::new(env!("CARGO_BIN_EXE_redline")).args(["init".as_ref(), root.as_os_str()]).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let corpus = Corpus::open(root).unwrap();
@@ -25,7 +30,7 @@ fn corpus_that_says(root: &Path, text: &str) -> (Corpus, RequestId, i64) {
     let dir = corpus.request_dir(&id);
     std::fs::create_dir_all(dir.path()).unwrap();
     let path = dir.path().join("audio.wav");
-    let said = Command::new("espeak-ng").args(["-v", "en-us", "-s", "150", "-w"]).arg(&path).arg(text).status().unwrap();
+    let said = Command::new("espeak-ng").args(["-v", voice, "-s", "150", "-w"]).arg(&path).arg(text).status().unwrap();
     assert!(said.success());
     let samples = (std::fs::metadata(&path).unwrap().len() - 44) / 2;
     let audio = AudioStream {
@@ -117,4 +122,34 @@ fn a_missing_model_request_or_text_has_its_exit_code() {
     let mut c = Command::new(env!("CARGO_BIN_EXE_redline"));
     let out = c.args(["align"]).env("REDLINE_CORPUS", &root).env("REDLINE_CACHE", tmp.path()).output().unwrap();
     assert_eq!(out.status.code(), Some(6), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn another_language_is_aligned_by_forced_decoding() {
+    let tmp = tempfile::tempdir().unwrap();
+    let root = tmp.path().join("corpus");
+    let said = "Bitte bohren Sie ein Loch in die Mitte der Platte. Danach runden wir alle Kanten ab.";
+    let (corpus, id, length) = corpus_in("de", &root, said);
+    let text = tmp.path().join("text.txt");
+    std::fs::write(&text, said.replace(". ", ".\n")).unwrap();
+    let out = redline(&root, &["--json", "align", "R1", "--language", "de", "--text", text.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let t = corpus.request_dir(&id).transcript(TranscriptKind::Automatic).unwrap().unwrap();
+    let aligner = t.aligner.clone().unwrap();
+    assert_eq!((aligner.name.as_str(), t.language.as_deref(), t.words().count()), ("forced-decoding", Some("de"), 16));
+    let words: Vec<&Word> = t.words().collect();
+    assert!(words.iter().all(|w| w.timing == Timing::Inferred && LATE <= w.start_ns && w.end_ns <= LATE + length), "{words:?}");
+    assert!(words.windows(2).all(|w| w[0].end_ns <= w[1].start_ns), "in order: {words:?}");
+    assert!(t.guards.is_empty(), "the text belongs to the audio: {:?}", t.guards);
+    // The words fill the speech: the last ends near its end, and the two sentences keep their share.
+    assert!(LATE + length - words[15].end_ns < 600_000_000, "{words:?}");
+    let share = (t.segments[1].start_ns - LATE) as f64 / length as f64;
+    assert!((0.45..0.75).contains(&share), "the second sentence begins at {share:.2} of the audio: {words:?}");
+
+    // Text of another recording is said to be that.
+    std::fs::write(&text, "Der schnelle braune Fuchs springt über den faulen Hund und niemand sieht ihn dabei.").unwrap();
+    let out = redline(&root, &["align", "R1", "--language", "de", "--text", text.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("does not seem to belong"), "{}", String::from_utf8_lossy(&out.stderr));
+    let out = redline(&root, &["align", "R1", "--language", "klingon", "--text", text.to_str().unwrap()]);
+    assert_eq!(out.status.code(), Some(5), "{}", String::from_utf8_lossy(&out.stderr));
 }

@@ -4,7 +4,11 @@ use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, anyhow, bail};
 use redline_schemas::{Corpus, RequestId, Timing, Transcript, TranscriptKind, fsio};
-use redline_transcribe::align::{AlignerFiles, ForcedAligner, GUARD, PhoneAligner, realign};
+use redline_transcribe::align::{AlignerFiles, ForcedAligner, ForcedDecoding, GUARD, PhoneAligner, realign};
+use redline_transcribe::cache;
+use redline_transcribe::corpus::whisper_language;
+use redline_transcribe::engine::Engine;
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 /// The largest text file that is read, bytes.
@@ -22,6 +26,12 @@ pub struct Args {
     /// Which transcript: automatic or oracle
     #[arg(long, default_value_t = TranscriptKind::Automatic)]
     kind: TranscriptKind,
+    /// The spoken language, such as en or de (default: the transcript’s, else the corpus’s, else en)
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
+    /// The Whisper model for languages other than English (default: the one that `redline model-fetch` got)
+    #[arg(long, env = "REDLINE_WHISPER_MODEL", value_name = "FILE")]
+    whisper_model: Option<PathBuf>,
     /// Align again what this aligner has aligned
     #[arg(long)]
     force: bool,
@@ -56,6 +66,44 @@ impl Line {
     }
 }
 
+/// The aligners, each loaded when a request first needs it.
+struct Aligners {
+    /// What `--language` says.
+    language: Option<String>,
+    /// What the corpus says.
+    corpus_language: Option<String>,
+    whisper_model: Option<PathBuf>,
+    phones: OnceCell<PhoneAligner>,
+    engine: OnceCell<Engine>,
+}
+
+impl Aligners {
+    /// The language to align in, given what a transcript says.
+    fn language<'a>(&'a self, transcript: Option<&'a str>) -> &'a str {
+        let known = self.language.as_deref().or(transcript).or(self.corpus_language.as_deref());
+        known.filter(|l| *l != "auto").unwrap_or("en")
+    }
+
+    /// Calls `work` with the aligner for a language: phones for English, Whisper for the others.
+    fn with<T>(&self, language: &str, work: impl FnOnce(&dyn ForcedAligner) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        if language.split(['-', '_']).next() == Some("en") {
+            return work(loaded(&self.phones, || AlignerFiles::cached().and_then(|f| PhoneAligner::load(&f)))?);
+        }
+        let path = || self.whisper_model.clone().map_or_else(|| cache::cached_model(cache::DEFAULT_WHISPER), Ok);
+        let engine = loaded(&self.engine, || path().and_then(|p| Engine::load(&p)))?;
+        let Some(code) = whisper_language(engine, language).exit(Exit::Input)? else { bail!("no language to align in") };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        work(&ForcedDecoding::new(engine, &code, threads))
+    }
+}
+
+fn loaded<T>(cell: &OnceCell<T>, load: impl FnOnce() -> redline_transcribe::Result<T>) -> anyhow::Result<&T> {
+    if cell.get().is_none() {
+        let _ = cell.set(load().exit(Exit::Model)?);
+    }
+    cell.get().context("an aligner is not loaded")
+}
+
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let corpus = args.corpus.open()?;
     let all = corpus.request_ids()?;
@@ -66,11 +114,17 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         return Err(anyhow!("--text goes with exactly one request")).exit(Exit::Input);
     }
     let text = args.text.as_ref().map(|p| read_text(p)).transpose()?;
-    let aligner = AlignerFiles::cached().and_then(|f| PhoneAligner::load(&f)).exit(Exit::Model)?;
+    let aligners = Aligners {
+        language: args.language,
+        corpus_language: corpus.manifest()?.language,
+        whisper_model: args.whisper_model,
+        phones: OnceCell::new(),
+        engine: OnceCell::new(),
+    };
     let named = !args.requests.is_empty();
     let mut failed = 0;
     for id in if named { args.requests } else { all } {
-        match one(&corpus, &aligner, &id, args.kind, text.as_deref(), args.force) {
+        match one(&corpus, &aligners, &id, args.kind, text.as_deref(), args.force) {
             Ok(Some(line)) => print(ctx, &line)?,
             Ok(None) if named => {
                 failed += 1;
@@ -98,15 +152,38 @@ fn read_text(path: &std::path::Path) -> anyhow::Result<String> {
 /// Aligns one request and writes its transcript; `None` when there is no text to align.
 fn one(
     corpus: &Corpus,
-    aligner: &PhoneAligner,
+    aligners: &Aligners,
     id: &RequestId,
     kind: TranscriptKind,
     text: Option<&str>,
     force: bool,
 ) -> anyhow::Result<Option<Line>> {
     let dir = corpus.request_dir(id);
-    let manifest = corpus.request(id)?;
     let old = dir.transcript(kind)?;
+    if old.is_none() && text.is_none() {
+        return Ok(None);
+    }
+    let heard_in = match &old {
+        Some(t) => t.language.clone(),
+        None => dir.transcript(TranscriptKind::Automatic)?.and_then(|t| t.language),
+    };
+    let language = aligners.language(heard_in.as_deref()).to_owned();
+    aligners.with(&language, |aligner| with_aligner(corpus, aligner, id, kind, text, force, old, &language))
+}
+
+#[allow(clippy::too_many_arguments)] // One step of `one`, split off because the aligner lives in a closure.
+fn with_aligner(
+    corpus: &Corpus,
+    aligner: &dyn ForcedAligner,
+    id: &RequestId,
+    kind: TranscriptKind,
+    text: Option<&str>,
+    force: bool,
+    old: Option<Transcript>,
+    language: &str,
+) -> anyhow::Result<Option<Line>> {
+    let dir = corpus.request_dir(id);
+    let manifest = corpus.request(id)?;
     let known = match (&old, text) {
         (None, None) => return Ok(None),
         (Some(old), None) if !force && old.aligner.as_ref() == Some(&aligner.describe()) => return Ok(Some(Line::of(old, "done"))),
@@ -114,6 +191,7 @@ fn one(
         (_, Some(text)) => text.to_owned(),
     };
     let mut new = realign(aligner, &dir, &manifest, kind, &known)?;
+    new.language.get_or_insert_with(|| language.to_owned());
     if let Some(old) = old {
         if kind == TranscriptKind::Oracle && text.is_some() && known.trim() != old.text().trim() {
             bail!("{}: an oracle transcript’s text comes from the review only", dir.transcript_path(kind).display());
@@ -135,7 +213,14 @@ fn merged(old: Transcript, mut new: Transcript, same_text: bool) -> Transcript {
         }
     }
     let guards = old.guards.into_iter().filter(|g| g.guard != GUARD).chain(new.guards).collect();
-    Transcript { guards, parameters: old.parameters, correction: old.correction, language: old.language, model: old.model, ..new }
+    Transcript {
+        guards,
+        parameters: old.parameters,
+        correction: old.correction,
+        language: old.language.or(new.language.clone()),
+        model: old.model,
+        ..new
+    }
 }
 
 fn print(ctx: &Context, line: &Line) -> anyhow::Result<()> {

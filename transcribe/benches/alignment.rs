@@ -4,6 +4,7 @@
 //! where the reference does not know), as `scripts/make_alignment_references.py` makes them.
 //! A folder may also hold NAME.METHOD.tsv, times by another program: they are scored beside ours.
 //! With `--whisper`, the same text forced through Whisper (base): times by its attention (DTW).
+//! With `--words`, every word whose start or end is off by more than 40 ms is listed on standard error.
 //! A file's first start and last end are left out of the scores only where the reference has none.
 
 use redline_transcribe::Result;
@@ -90,6 +91,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("nothing to measure: name folders made by scripts/make_alignment_references.py");
         return Ok(());
     }
+    let list_words = std::env::args().any(|a| a == "--words");
     let aligner = PhoneAligner::load(&AlignerFiles::cached()?)?;
     let engine =
         std::env::args().any(|a| a == "--whisper").then(|| Engine::load(&cache::cached_model(cache::DEFAULT_WHISPER)?)).transpose()?;
@@ -111,6 +113,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let spans: Vec<Option<Span>> =
                 ours.segments.iter().flatten().map(|w| (w.score > 0.0).then_some((w.start as f64 / 16e3, w.end as f64 / 16e3))).collect();
             let name = wav.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if list_words {
+                for ((t, w), o) in truth.iter().zip(&spans) {
+                    let Some(o) = o else { continue };
+                    let off = ((o.0 - t.0) * 1e3, (o.1 - t.1) * 1e3);
+                    if off.0.abs() > 40.0 || off.1.abs() > 40.0 {
+                        eprintln!("{set} {name} {:.3} {:.3} {w}: start {:+.0} ms, end {:+.0} ms", t.0, t.1, off.0, off.1);
+                    }
+                }
+            }
             let voice = name.split('-').next().unwrap_or_default().to_owned();
             all.entry((set.clone(), voice.clone(), "redline".into())).or_default().add(&truth, &spans);
             if let Some(engine) = engine.as_ref().filter(|_| audio.len() <= 30 * 16_000) {

@@ -14,9 +14,12 @@ pub mod guards;
 pub mod pieces;
 pub mod prompt;
 pub mod recognise;
+pub mod respell;
 pub mod vad;
+pub mod wer;
 pub mod words;
 
 mod error;
+mod listening;
 
 pub use error::{Error, Result};

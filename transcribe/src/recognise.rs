@@ -2,12 +2,13 @@
 
 use crate::align::ForcedAligner;
 use crate::audio::{AudioReader, RATE};
-use crate::engine::{Engine, Heard, Hearer, Hearing, PROMPT_TOKENS};
-use crate::guards::{self, Evidence, Finding, LOOP_REPEATS, TEMPERATURES, Verdict};
+use crate::engine::{Engine, Hearer, PROMPT_TOKENS};
+use crate::guards;
+use crate::listening::{Briefing, Kept, join, listen};
 use crate::pieces::{Piece, Pieces};
 use crate::vad::Vad;
 use crate::words::{self, HeardWord};
-use crate::{Error, Result, prompt};
+use crate::{Error, Result, prompt, respell};
 use redline_schemas::time::AudioClock;
 use redline_schemas::{GuardDecision, Segment, Timing, Word};
 use std::collections::VecDeque;
@@ -51,14 +52,6 @@ pub struct Recogniser<'e> {
     threads: usize,
 }
 
-/// A piece that passed the guards.
-struct Kept {
-    words: Vec<HeardWord>,
-    heard: Heard,
-    /// Whether the next piece may build on its text.
-    sure: bool,
-}
-
 impl<'e> Recogniser<'e> {
     /// A worker with `threads` threads of its own.
     #[must_use]
@@ -79,8 +72,16 @@ impl<'e> Recogniser<'e> {
         let mut hearer = self.engine.hearer(self.threads)?;
         let list = prompt::sentence(&hints.word_list);
         let list_tokens = if list.is_empty() { Vec::new() } else { self.engine.tokens(&format!(" {list}"), LIST_TOKENS)? };
-        let mut run =
-            Run { engine: self.engine, aligner: self.aligner, clock, list, list_tokens, said: Vec::new(), out: Recognition::default() };
+        let mut run = Run {
+            engine: self.engine,
+            aligner: self.aligner,
+            clock,
+            words_expected: &hints.word_list,
+            list,
+            list_tokens,
+            said: Vec::new(),
+            out: Recognition::default(),
+        };
         run.out.language = hints.language.clone();
 
         let mut pieces = Pieces::new(AudioReader::open(path)?, &mut self.vad);
@@ -136,6 +137,7 @@ struct Run<'a> {
     engine: &'a Engine,
     aligner: Option<&'a dyn ForcedAligner>,
     clock: &'a AudioClock,
+    words_expected: &'a [String],
     list: String,
     list_tokens: Vec<i32>,
     /// Tokens of what was said before.
@@ -149,6 +151,7 @@ impl Run<'_> {
             self.said.clear();
             return Ok(());
         };
+        self.respell(&piece, &mut kept.words);
         let text = join(&kept.words);
         self.said = if kept.sure { self.engine.tokens(&format!(" {text}"), PROMPT_TOKENS - LIST_TOKENS)? } else { Vec::new() };
 
@@ -224,83 +227,35 @@ impl Run<'_> {
         });
     }
 
-    /// Hears a piece until the guards are content or out of tries; `None` when its text is dropped or empty.
+    /// Hears a piece, and writes down what the guards decided; `None` when nothing of it stays.
     fn hear(&mut self, hearer: &mut Hearer<'_>, piece: &Piece) -> Result<Option<Kept>> {
         let language = self.out.language.clone().unwrap_or_else(|| "en".into());
-        let speech_s = piece.speech_samples() as f32 / RATE as f32;
-        let bounds = (
-            piece.speech.first().map_or(0, |(a, _)| a.saturating_sub(piece.start)),
-            piece.speech.last().map_or(piece.audio.len() as u64, |(_, b)| b.saturating_sub(piece.start)),
-        );
         let context: Vec<i32> = self.list_tokens.iter().chain(&self.said).copied().collect();
-        let mut best: Option<(Verdict, f32, Kept, Vec<Finding>)> = None;
-        for (attempt, temperature) in TEMPERATURES.into_iter().enumerate() {
-            let again = attempt > 0;
-            let how = Hearing { language: &language, prompt: if again { &[] } else { &context }, temperature, full_context: again };
-            let heard = hearer.hear(&piece.audio, how)?;
-            let words = words::words_of_tokens(&heard.tokens, bounds.0, bounds.1);
-            let text = join(&words);
-            let findings = guards::examine(Evidence { heard: &heard, text: &text, speech_s, prompt: if again { "" } else { &self.list } });
-            let worst = findings.first().map_or(Verdict::Keep, |f| f.verdict);
-            let logprob = guards::avg_logprob(&heard);
-            let kept = Kept { words, heard, sure: temperature < 0.5 && worst == Verdict::Keep };
-            let content = matches!(worst, Verdict::Keep | Verdict::Drop);
-            if !content && attempt + 1 < TEMPERATURES.len() {
-                for f in &findings {
-                    self.decide(piece, f.guard, &text, "retried", f.reason.clone());
-                }
-            }
-            // A drop by a surer guard than the retries before does not hide that those heard something.
-            if best.as_ref().is_none_or(|(v, p, ..)| (worst, -logprob) < (*v, -*p)) {
-                best = Some((worst, logprob, kept, findings));
-            }
-            if content {
-                break;
-            }
+        let briefing = Briefing { language: &language, list: &self.list, context: &context };
+        let (kept, decisions) = listen(&mut |how| hearer.hear(&piece.audio, how), piece, briefing)?;
+        for d in decisions {
+            self.decide(piece, d.guard, &d.text, d.decision, d.reason);
         }
-        let Some((verdict, _, mut kept, findings)) = best else { return Ok(None) };
-        if kept.words.is_empty() {
-            return Ok(None);
-        }
-        let text = join(&kept.words);
-        let dropped = matches!(verdict, Verdict::Drop | Verdict::RetryOrDrop);
-        let collapsed = verdict == Verdict::RetryOrCollapse;
-        for f in &findings {
-            let decision = if dropped || (collapsed && f.guard == "loop") { "dropped" } else { "kept" };
-            self.decide(piece, f.guard, &text, decision, f.reason.clone());
-        }
-        if dropped {
-            return Ok(None);
-        }
-        if collapsed {
-            collapse(&mut kept.words);
-        }
-        Ok(Some(kept))
+        Ok(kept)
     }
-}
 
-fn join(words: &[HeardWord]) -> String {
-    words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-/// Leaves one of each looped phrase.
-fn collapse(words: &mut Vec<HeardWord>) {
-    loop {
-        let plain: Vec<String> = words.iter().map(|w| guards::plain(&w.text)).collect();
-        let Some(r) = guards::longest_repeat(&plain, LOOP_REPEATS) else { return };
-        words.drain(r.first + r.words..r.first + r.words * r.times);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_loop_leaves_one_of_its_phrases() {
-        let word = |t: &str| HeardWord { text: t.into(), start: 0, end: 0, score: 1.0, timed: true };
-        let mut w: Vec<_> = "So I see, i see, I see. I see I see I see the hole".split(' ').map(word).collect();
-        collapse(&mut w);
-        assert_eq!(join(&w), "So I see, the hole");
+    /// Gives words of the list their spelling where the sound says that they were meant.
+    fn respell(&mut self, piece: &Piece, words: &mut [HeardWord]) {
+        let english = self.out.language.as_deref() == Some("en");
+        let Some(aligner) = self.aligner.filter(|a| english && piece.audio.len() <= a.longest()) else { return };
+        let texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
+        // An aligner that fails here fails again when the words get their times, and is reported there.
+        let Ok(settled) = respell::settle(aligner, &piece.audio, &texts, self.words_expected) else { return };
+        for r in settled {
+            let Some(word) = words.get_mut(r.word) else { continue };
+            let decision = if r.is_taken() { "dropped" } else { "kept" };
+            let reason =
+                format!("“{}” of the word list fits the sound {:.2}, the word as heard {:.2}", r.listed, r.listed_score, r.heard_score);
+            let heard = word.text.clone();
+            if r.is_taken() {
+                word.text = r.listed;
+            }
+            self.decide(piece, respell::GUARD, &heard, decision, reason);
+        }
     }
 }

@@ -14,6 +14,7 @@ mod hama;
 mod hmm;
 mod lexicon;
 mod linalg;
+mod pauses;
 mod phone_aligner;
 mod phones;
 mod realign;

@@ -4,6 +4,7 @@ use super::conformer::{Conformer, FRAME_SAMPLES, LogProbs, TOKENS};
 use super::ctc::{self, Emissions, Placed};
 use super::hmm::{AcousticModel, Link, find_edges};
 use super::lexicon::{Lexicon, Pronunciations};
+use super::pauses::{FAR, LEAST_MARGIN, LEAST_PAUSE, Loudness, WEAK};
 use super::phones::Phone;
 use super::{AlignedWord, ForcedAligner, interpolate};
 use crate::{Error, Result, cache};
@@ -128,6 +129,33 @@ fn refine(model: &AcousticModel, audio: &[f32], ways: &[Vec<Vec<Phone>>], placed
     }
 }
 
+/// Takes the quiet beside a pause out of the words around it.
+fn leave_pauses(audio: &[f32], ways: &[Vec<Vec<Phone>>], placed: &[Option<Placed>], out: &mut [Option<AlignedWord>]) {
+    let loudness = Loudness::of(audio);
+    let found: Vec<(usize, &Placed)> = placed.iter().enumerate().filter_map(|(i, p)| Some((i, p.as_ref()?))).collect();
+    let phones = |i: usize, p: &Placed| ways[i].get(p.way).map_or(&[][..], Vec::as_slice);
+    let least_cut = |p: Option<&Phone>| if p.is_some_and(|p| WEAK.contains(p)) { FAR } else { 0 };
+    for k in 0..=found.len() {
+        let (before, after) = (k.checked_sub(1).and_then(|b| found.get(b)), found.get(k));
+        let from = before.map_or(0, |(_, p)| p.last * FRAME_SAMPLES);
+        let to = after.map_or(audio.len(), |(_, p)| p.first * FRAME_SAMPLES);
+        let least = if before.is_some() && after.is_some() { LEAST_PAUSE } else { LEAST_MARGIN };
+        let quiet = loudness.quiet(from, to, least);
+        if let (Some((i, p)), Some((start, _))) = (before, quiet.first().copied())
+            && let Some(w) = &mut out[*i]
+            && w.end > start + least_cut(phones(*i, p).last())
+        {
+            w.end = start.max(w.start);
+        }
+        if let (Some((i, p)), Some((_, end))) = (after, quiet.last().copied())
+            && let Some(w) = &mut out[*i]
+            && end > w.start + least_cut(phones(*i, p).first())
+        {
+            w.start = end.min(w.end);
+        }
+    }
+}
+
 /// The quietest whole frame between two samples.
 fn quiet_cut(audio: &[f32], from: usize, to: usize) -> usize {
     let energy = |f: usize| audio[(f.saturating_sub(1)) * FRAME_SAMPLES..(f + 1) * FRAME_SAMPLES].iter().map(|s| s * s).sum::<f32>();
@@ -160,6 +188,7 @@ impl ForcedAligner for PhoneAligner {
         if let Some(model) = &self.acoustic_model {
             refine(model, audio, &ways, &placed, &mut out);
         }
+        leave_pauses(audio, &ways, &placed, &mut out);
         Ok(interpolate(&mut out, audio.len()))
     }
 }
