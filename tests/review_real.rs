@@ -95,7 +95,7 @@ fn three_people_correct_a_spoken_request_and_its_words_are_aligned_again() {
     assert_eq!(oracle.text(), expected);
     let made = oracle.correction.as_ref().unwrap();
     assert_eq!((made.corrected_by.as_str(), made.accepted_by.as_str(), made.rounds), ("P01", "P03", 2));
-    assert_eq!(u64::from(made.char_edit_distance), distance_elsewhere(&heard.text(), &expected));
+    assert_eq!(made.char_edit_distance, distance_elsewhere(&heard.text(), &expected));
     assert!(oracle.aligner.is_some(), "aligned again");
     let words: Vec<_> = oracle.words().collect();
     let end = oracle_end(&session);

@@ -86,9 +86,9 @@ mod tests {
         std::fs::write(c.request_dir(&id).path().join("x"), "1").unwrap();
         discard(&c, &id).unwrap();
         assert!(c.request_ids().unwrap().is_empty());
-        assert_eq!(list(&c).unwrap(), [id.clone()]);
+        assert_eq!(list(&c).unwrap(), std::slice::from_ref(&id));
         restore(&c, &id).unwrap();
-        assert_eq!(c.request_ids().unwrap(), [id.clone()]);
+        assert_eq!(c.request_ids().unwrap(), std::slice::from_ref(&id));
         discard(&c, &id).unwrap();
         assert_eq!((empty(&c).unwrap(), list(&c).unwrap().len()), (1, 0));
     }

@@ -216,11 +216,7 @@ fn kept(e: anyhow::Error, path: &std::path::Path) -> anyhow::Error {
     if crate::exit::code_of(&e) != Exit::Storage {
         return e;
     }
-    e.context(format!(
-        "what was recorded is kept in {}; make room and finish it with: redline recover {}",
-        path.display(),
-        path.display()
-    ))
+    e.context(format!("what was recorded is kept in {}; make room and finish it with: redline recover {}", path.display(), path.display()))
 }
 
 /// Filled in by the recorder.

@@ -209,11 +209,13 @@ impl Artist {
                 let (x0, y0) = (i32::from(x.x), i32::from(x.y));
                 self.draw(Dirty { x0, y0, x1: x0 + i32::from(x.width), y1: y0 + i32::from(x.height) }, at_ns, false)?;
             }
-            Event::VisibilityNotify(v) if v.state != x11rb::protocol::xproto::Visibility::UNOBSCURED => {
-                if self.raised.elapsed() > RAISE_EVERY && (self.on || !self.ink.strokes().is_empty()) {
-                    self.raised = Instant::now();
-                    self.windows.raise()?;
-                }
+            Event::VisibilityNotify(v)
+                if v.state != x11rb::protocol::xproto::Visibility::UNOBSCURED
+                    && self.raised.elapsed() > RAISE_EVERY
+                    && (self.on || !self.ink.strokes().is_empty()) =>
+            {
+                self.raised = Instant::now();
+                self.windows.raise()?;
             }
             _ => {}
         }

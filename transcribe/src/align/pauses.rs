@@ -62,7 +62,8 @@ impl Loudness {
         for (band, threshold) in thresholds.iter_mut().enumerate() {
             let means = inside.windows(STRETCH).map(|w| w.iter().map(|e| e[band]).sum::<f32>() / STRETCH as f32);
             let background = means.fold(f32::INFINITY, f32::min);
-            if !(self.speech[band] - background >= LEAST_RANGE_DB[band]) {
+            let range = self.speech[band] - background;
+            if range.is_nan() || range < LEAST_RANGE_DB[band] {
                 return Vec::new();
             }
             *threshold = background + ABOVE_DB;
