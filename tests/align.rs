@@ -120,7 +120,9 @@ fn a_missing_model_request_or_text_has_its_exit_code() {
     assert_eq!(redline(&root, &["align", "R9"]).status.code(), Some(5));
     assert_eq!(redline(&root, &["align", "R1"]).status.code(), Some(5), "no transcript and no text");
     let mut c = Command::new(env!("CARGO_BIN_EXE_redline"));
-    let out = c.args(["align"]).env("REDLINE_CORPUS", &root).env("REDLINE_CACHE", tmp.path()).output().unwrap();
+    let text = tmp.path().join("said.txt");
+    std::fs::write(&text, "Hello.").unwrap();
+    let out = c.args(["align", "R1", "--text"]).arg(&text).env("REDLINE_CORPUS", &root).env("REDLINE_CACHE", tmp.path()).output().unwrap();
     assert_eq!(out.status.code(), Some(6), "{}", String::from_utf8_lossy(&out.stderr));
 }
 

@@ -218,7 +218,7 @@ fn commands_are_answered_or_refused_with_a_reason() {
     let folder = desk.env().iter().find(|(k, _)| k == "XDG_RUNTIME_DIR").unwrap().1.clone();
     let folder = std::path::Path::new(&folder).join("redline");
     assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
-    let socket = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let socket = socket_in(&folder);
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     // Lines that no client would send.
     {

@@ -102,11 +102,17 @@ pub fn until(origin_ns: i64, t_ns: i64) {
     }
 }
 
+/// The recorder's socket in its runtime folder, which other files share.
+pub fn socket_in(folder: &Path) -> std::path::PathBuf {
+    let mut files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path());
+    files.find(|f| f.extension().is_some_and(|e| e == "sock")).unwrap()
+}
+
 /// Sends a line to the recorder's socket and gives the answer: at once, without a program that must start first.
 pub fn tell(desk: &VirtualDesktop, line: &str) -> Value {
     use std::io::{BufRead as _, BufReader, Write as _};
     let folder = &desk.env().iter().find(|(k, _)| k == "XDG_RUNTIME_DIR").unwrap().1;
-    let socket = std::fs::read_dir(Path::new(folder).join("redline")).unwrap().next().unwrap().unwrap().path();
+    let socket = socket_in(&Path::new(folder).join("redline"));
     let s = std::os::unix::net::UnixStream::connect(socket).unwrap();
     (&s).write_all(format!("{line}\n").as_bytes()).unwrap();
     let mut answer = String::new();
