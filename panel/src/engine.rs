@@ -8,10 +8,7 @@ use redline_recorder::doctor::free_bytes;
 use redline_recorder::level::Meter;
 use redline_recorder::live::{Drawing, Ending, Live};
 use redline_recorder::{Microphone, Prepared, RecordOptions, Recording, SessionManifest, bin};
-use redline_schemas::{
-    Alignment, Clock, Consent, Corpus, FORMAT_VERSION, Modality, ParticipantId, RequestId, RequestManifest, Session, Status, Streams, Tool,
-    fsio,
-};
+use redline_schemas::{Consent, Corpus, FORMAT_VERSION, Modality, ParticipantId, RequestId, RequestManifest, Session, Status, Tool, fsio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -381,19 +378,7 @@ fn request(c: &Choice) -> redline_recorder::Result<RequestManifest> {
         difficulty: c.difficulty,
         status: Status::Recording,
         rejection: None,
-        session: Session {
-            // Filled in by the recorder.
-            clock: Clock {
-                name: String::new(),
-                started_utc: chrono::Utc::now(),
-                origin_ns: None,
-                alignment: Alignment::Measured,
-                discontinuities: Vec::new(),
-            },
-            duration_ns: 0,
-            screen: None,
-            streams: Streams::default(),
-        },
+        session: Session::begun(),
         note: None,
         imported_from: None,
         tool: Tool::redline(),

@@ -18,6 +18,21 @@ pub struct Session {
     pub streams: Streams,
 }
 
+impl Session {
+    /// A session that begins now; the recorder fills it in.
+    #[must_use]
+    pub fn begun() -> Self {
+        let clock = Clock {
+            name: String::new(),
+            started_utc: chrono::Utc::now(),
+            origin_ns: None,
+            alignment: Alignment::Measured,
+            discontinuities: Vec::new(),
+        };
+        Self { clock, duration_ns: 0, screen: None, streams: Streams::default() }
+    }
+}
+
 /// The session's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {

@@ -1,14 +1,14 @@
 //! `redline edit`.
 
 use super::edit_protocol::{coverage, refusal};
-use super::record::{What, coded, empty_session, finish, parse_duration, say_what_was_recorded, stop_signal, watch};
+use super::record::{What, coded, finish, parse_duration, say_what_was_recorded, stop_signal, watch};
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit as _};
 use anyhow::{Context as _, anyhow};
 use redline_recorder::{Finished, RecordOptions, Recording, SessionManifest};
 use redline_schemas::{
-    Corpus, EditId, EditManifest, FORMAT_VERSION, Participant, ParticipantId, RequestId, RequestManifest, SessionDir, Status, Tool,
-    TranscriptKind, fsio,
+    Corpus, EditId, EditManifest, FORMAT_VERSION, Participant, ParticipantId, RequestId, RequestManifest, Session, SessionDir, Status,
+    Tool, TranscriptKind, fsio,
 };
 use redline_view::{Replay, Server};
 use std::io::{IsTerminal as _, Write as _};
@@ -155,7 +155,7 @@ fn record(ctx: &Context, corpus: &Corpus, request: &RequestId, participant: &Par
         participant: participant.clone(),
         status: Status::Recording,
         rejection: None,
-        session: empty_session(),
+        session: Session::begun(),
         started_ns: Some(0),
         stopped_ns: None,
         final_model: None,

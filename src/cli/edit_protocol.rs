@@ -132,8 +132,7 @@ pub fn refusal(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::record::empty_session;
-    use redline_schemas::{Difficulty, FORMAT_VERSION, Modality, Tool};
+    use redline_schemas::{Difficulty, FORMAT_VERSION, Modality, Session, Tool};
 
     fn person(id: &str) -> Participant {
         Participant {
@@ -155,7 +154,7 @@ mod tests {
             difficulty: Difficulty::Easy,
             status: Status::Complete,
             rejection: None,
-            session: empty_session(),
+            session: Session::begun(),
             note: None,
             imported_from: None,
             tool: Tool::redline(),
@@ -170,7 +169,7 @@ mod tests {
             participant: ParticipantId::new(by).unwrap(),
             status,
             rejection: None,
-            session: empty_session(),
+            session: Session::begun(),
             started_ns: Some(0),
             stopped_ns: None,
             final_model: None,

@@ -53,6 +53,8 @@ mod record;
 #[cfg(feature = "recorder")]
 mod record_live;
 #[cfg(feature = "recorder")]
+mod record_progress;
+#[cfg(feature = "recorder")]
 mod recover;
 #[cfg(feature = "dataset")]
 mod release;

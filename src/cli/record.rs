@@ -1,23 +1,23 @@
 //! `redline record`.
 
 use super::record_live::{self, LiveArgs, Subject};
+use super::record_progress::Shown;
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, bail};
 use redline_recorder::live::Ending;
 use redline_recorder::{
-    CaptureBackend, Chord, Error, Finished, KeyPolicy, Microphone, Progress, RecordOptions, Recording, SessionManifest, Source, StopReason,
+    CaptureBackend, Chord, Error, Finished, KeyPolicy, Microphone, RecordOptions, Recording, SessionManifest, Source, StopReason,
     parse_region,
 };
 use redline_schemas::coords::Rect;
 use redline_schemas::{
-    Alignment, Clock, Corpus, Difficulty, FORMAT_VERSION, Modality, ModelId, ParticipantId, RequestId, RequestManifest, Session, Status,
-    Streams, Tool,
+    Corpus, Difficulty, FORMAT_VERSION, Modality, ModelId, ParticipantId, RequestId, RequestManifest, Session, Status, Tool,
 };
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -198,7 +198,7 @@ fn request(corpus: &Corpus, args: &Args) -> anyhow::Result<RequestManifest> {
         difficulty: args.difficulty,
         status: Status::Recording,
         rejection: None,
-        session: empty_session(),
+        session: Session::begun(),
         note: None,
         imported_from: None,
         tool: Tool::redline(),
@@ -219,22 +219,6 @@ fn kept(e: anyhow::Error, path: &std::path::Path) -> anyhow::Error {
     e.context(format!("what was recorded is kept in {}; make room and finish it with: redline recover {}", path.display(), path.display()))
 }
 
-/// Filled in by the recorder.
-pub fn empty_session() -> Session {
-    Session {
-        clock: Clock {
-            name: String::new(),
-            started_utc: chrono::Utc::now(),
-            origin_ns: None,
-            alignment: Alignment::Measured,
-            discontinuities: Vec::new(),
-        },
-        duration_ns: 0,
-        screen: None,
-        streams: Streams::default(),
-    }
-}
-
 /// Set by Ctrl-C and SIGTERM.
 pub fn stop_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
@@ -245,64 +229,11 @@ pub fn stop_signal() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// Shows progress until something ends the recording.
-#[allow(dead_code)] // For verbs that record without commands.
 pub fn watch(recording: &Recording, duration: Option<Duration>, stop: &AtomicBool) {
-    let begun = Instant::now();
-    let terminal = std::io::stderr().is_terminal();
-    let every = if terminal { Duration::from_millis(250) } else { Duration::from_secs(5) };
-    let mut shown = Instant::now();
-    let mut before = recording.progress();
-    loop {
-        for m in recording.messages() {
-            if terminal {
-                eprint!("\r\x1b[K");
-            }
-            eprintln!("{m}");
-        }
-        let left = duration.map(|d| d.saturating_sub(begun.elapsed()));
-        if stop.load(Ordering::Acquire) || left.is_some_and(|l| l.is_zero()) || recording.wants_stop().is_some() {
-            break;
-        }
-        if shown.elapsed() >= every {
-            let now = recording.progress();
-            let line = progress_line(&before, &now);
-            if terminal {
-                eprint!("\r\x1b[K{line}")
-            } else {
-                eprintln!("{line}")
-            }
-            let _ = std::io::stderr().flush();
-            (shown, before) = (Instant::now(), now);
-        }
-        std::thread::sleep(left.unwrap_or(Duration::MAX).min(Duration::from_millis(20)));
+    let mut shown = Shown::new(recording, duration);
+    while shown.goes_on(recording, stop) && recording.wants_stop().is_none() {
+        std::thread::sleep(shown.pause());
     }
-    if terminal {
-        eprintln!();
-    }
-}
-
-pub fn progress_line(before: &Progress, now: &Progress) -> String {
-    let seconds = (now.elapsed_ns - before.elapsed_ns).max(1) as f64 / 1e9;
-    let fps = (now.frames - before.frames) as f64 / seconds;
-    let t = now.elapsed_ns / 1_000_000_000;
-    let audio = match now.level {
-        None => "no microphone".to_owned(),
-        Some(l) => format!("audio {:>4} dB {}", if l > 0.0 { format!("{:.0}", 20.0 * l.log10()) } else { "-inf".into() }, meter(l)),
-    };
-    format!(
-        "{:02}:{:02}  {fps:4.1} fps  {} repeated, {} dropped  {} events  {audio}",
-        t / 60,
-        t % 60,
-        now.repeated,
-        now.dropped,
-        now.events
-    )
-}
-
-fn meter(level: f32) -> String {
-    // Twelve steps of 5 dB.
-    let steps = if level > 0.0 { ((60.0 + 20.0 * level.log10()) / 5.0).clamp(0.0, 12.0) as usize } else { 0 };
-    format!("[{}{}]", "#".repeat(steps), ".".repeat(12 - steps))
 }
 
 fn report(ctx: &Context, f: &Finished, path: &std::path::Path) -> anyhow::Result<()> {
@@ -365,12 +296,5 @@ mod tests {
         for bad in ["", "x", "-1", "0", "25h", "NaN"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn the_meter_is_in_decibels() {
-        assert_eq!(meter(0.0), "[............]");
-        assert_eq!(meter(1.0), "[############]");
-        assert_eq!(meter(0.1), "[########....]");
     }
 }

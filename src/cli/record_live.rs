@@ -1,14 +1,14 @@
 //! A recording while it runs: commands from the local socket and from hotkeys, progress on the terminal, drawing.
 
-use super::record::{coded, progress_line};
+use super::record::coded;
+use super::record_progress::Shown;
 use anyhow::Context as _;
 use redline_recorder::control::{Ask, Command, Pen, Server};
 use redline_recorder::live::{Drawing, Ending, Live};
 use redline_recorder::{Chord, Finished, Recording, hotkeys};
 use redline_schemas::{Corpus, Modality, RequestId};
-use std::io::{IsTerminal as _, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Drawing, and the keys that steer a recording.
 #[derive(clap::Args)]
@@ -153,39 +153,11 @@ pub fn run(
 
 /// Shows progress and carries out commands until something ends the recording.
 fn watch(live: &mut Live, asked: &crossbeam_channel::Receiver<Ask>, duration: Option<Duration>, stop: &AtomicBool) {
-    let begun = Instant::now();
-    let terminal = std::io::stderr().is_terminal();
-    let every = if terminal { Duration::from_millis(250) } else { Duration::from_secs(5) };
-    let mut shown = Instant::now();
-    let mut before = live.recording().progress();
-    loop {
-        for m in live.recording().messages() {
-            if terminal {
-                eprint!("\r\x1b[K");
-            }
-            eprintln!("{m}");
-        }
-        let left = duration.map(|d| d.saturating_sub(begun.elapsed()));
-        if stop.load(Ordering::Acquire) || left.is_some_and(|l| l.is_zero()) || live.ending().is_some() {
-            break;
-        }
-        if shown.elapsed() >= every {
-            let now = live.recording().progress();
-            let line = progress_line(&before, &now);
-            if terminal {
-                eprint!("\r\x1b[K{line}")
-            } else {
-                eprintln!("{line}")
-            }
-            let _ = std::io::stderr().flush();
-            (shown, before) = (Instant::now(), now);
-        }
-        if let Ok(ask) = asked.recv_timeout(left.unwrap_or(Duration::MAX).min(Duration::from_millis(20))) {
+    let mut shown = Shown::new(live.recording(), duration);
+    while shown.goes_on(live.recording(), stop) && live.ending().is_none() {
+        if let Ok(ask) = asked.recv_timeout(shown.pause()) {
             let r = live.execute(&ask.command);
             ask.answer(r);
         }
-    }
-    if terminal {
-        eprintln!();
     }
 }

@@ -1,7 +1,7 @@
 //! `redline sync-test`: how well video, sound and input agree on this machine, measured.
 
 use super::Context;
-use super::record::{coded, empty_session};
+use super::record::coded;
 use super::sync_plot;
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, bail};
@@ -175,7 +175,7 @@ fn record(args: &Args, corpus: &Corpus) -> anyhow::Result<(Done, redline_schemas
         difficulty: Difficulty::Easy,
         status: Status::Recording,
         rejection: None,
-        session: empty_session(),
+        session: Session::begun(),
         note: Some("sync test".into()),
         imported_from: None,
         tool: Tool::redline(),
