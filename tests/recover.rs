@@ -104,6 +104,16 @@ fn a_second_recorder_is_refused_and_the_first_goes_on() {
     let mut forced = redline(&desk);
     forced.arg("recover").arg(rec.dir().path());
     assert_eq!(forced.output().unwrap().status.code(), Some(8));
+    // Nor in another corpus, since both would film this screen.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = corpus(&desk, elsewhere.path());
+    let mut third = redline(&desk);
+    third.args(["record", "--no-mic", "--participant", "P01", "--corpus"]).arg(&other);
+    let o = third.output().unwrap();
+    let said = String::from_utf8_lossy(&o.stderr).into_owned();
+    assert_eq!(o.status.code(), Some(8), "{said}");
+    assert!(said.contains("is being recorded already") && said.contains(&rec.child.id().to_string()), "{said}");
+    assert!(!other.join("requests").exists() || std::fs::read_dir(other.join("requests")).unwrap().count() == 0);
     let id = rec.id.clone();
     assert_eq!(rec.stop().1, Some(0));
     assert_eq!(manifest(&root, &id).status, Status::Complete);

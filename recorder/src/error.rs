@@ -22,6 +22,14 @@ pub enum Error {
         /// Its holder.
         pid: u32,
     },
+    /// Another recorder films the screen.
+    #[error("the screen {screen} is being recorded already (process {pid}): stop that recording first")]
+    ScreenBusy {
+        /// The screen's name.
+        screen: String,
+        /// Who records it.
+        pid: u32,
+    },
     /// An option that cannot be carried out.
     #[error("{0}")]
     Options(String),

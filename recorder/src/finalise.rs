@@ -1,8 +1,8 @@
 //! From what was written while recording to the finished session; used after a stop and after a crash.
 
 use crate::Result;
-use crate::audio_fit::fit;
-use crate::marks::coalesce;
+use crate::audio_fit::{LOSS_NS, Way, fit};
+use crate::marks::{coalesce, place_audio_gaps};
 use crate::redact::{self, Span, cut_spans};
 use crate::typing::replay;
 use redline_media::{MuxAudio, WavReader, finish_video, whole_fragments, write_flac};
@@ -95,10 +95,17 @@ fn mend_lines(path: &Path) -> Result<u64> {
 ///
 /// `session.duration_ns` must be set. Raw files are removed only after the finished ones are whole.
 pub(crate) fn finalise(dir: &SessionDir, session: &mut Session, known: &Known<'_>) -> Result<()> {
-    let (marks, cuts) = finish_marks(dir, session)?;
+    let (mut marks, cuts) = finish_marks(dir, session)?;
     redact::events(dir, &cuts)?;
     finish_text(dir)?;
     let audio = finish_audio(dir, known, &cuts)?;
+    if let Some((_, clock)) = &audio {
+        let before = marks.clone();
+        place_audio_gaps(&mut marks, clock, LOSS_NS);
+        if marks != before {
+            write_lines(&dir.marks(), &marks)?;
+        }
+    }
     session.streams.video = finish_pictures(dir, session, known, audio.as_ref(), &cuts)?;
     session.streams.audio = match audio {
         Some((wav, clock)) => Some(AudioStream {
@@ -120,7 +127,7 @@ pub(crate) fn finalise(dir: &SessionDir, session: &mut Session, known: &Known<'_
     session.streams.commands = event_stream::<CommandEvent>(dir, &dir.commands())?;
     session.streams.text = event_stream::<TextEvent>(dir, &dir.text_events())?;
     session.streams.renders = event_stream::<RenderEvent>(dir, &dir.renders())?;
-    session.streams.marks = if marks > 0 { event_stream::<MarkEvent>(dir, &dir.marks())? } else { None };
+    session.streams.marks = if !marks.is_empty() { event_stream::<MarkEvent>(dir, &dir.marks())? } else { None };
     Ok(())
 }
 
@@ -131,12 +138,12 @@ pub(crate) fn remove_raw(dir: &SessionDir) {
     }
 }
 
-/// Merges spans in `marks.jsonl`, takes the moves of the captured area over into the manifest; the number of marks, and
-/// the spans that were cut.
-fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<(usize, Vec<Span>)> {
+/// Merges spans in `marks.jsonl`, takes the moves of the captured area over into the manifest; the marks, and the
+/// spans that were cut.
+fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<(Vec<MarkEvent>, Vec<Span>)> {
     let path = dir.marks();
     if !path.exists() {
-        return Ok((0, Vec::new()));
+        return Ok((Vec::new(), Vec::new()));
     }
     let mut marks = coalesce(jsonl::read_all::<MarkEvent>(&path)?.0, session.duration_ns);
     let cuts = cut_spans(&marks);
@@ -151,7 +158,7 @@ fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<(usize, Vec<S
     } else {
         write_lines(&path, &marks)?;
     }
-    Ok((marks.len(), cuts))
+    Ok((marks, cuts))
 }
 
 /// The final text, from the way it was typed.
@@ -185,7 +192,7 @@ fn finish_audio(dir: &SessionDir, _known: &Known<'_>, cuts: &[Span]) -> Result<O
     if wav.samples() == 0 || times.is_empty() {
         return Ok(None);
     }
-    let pieces = fit(&times, wav.rate(), wav.samples());
+    let pieces = fit(&times, wav.rate(), wav.samples(), Way::Captured);
     let clock = AudioClock { sample_rate: wav.rate(), latency_ns: 0, pieces };
     redact::audio(&raw, &clock, wav.samples(), cuts)?;
     let tmp = fsio::temporary_beside(&dir.audio());

@@ -36,6 +36,7 @@ mod options;
 mod recording;
 mod recover;
 mod redact;
+mod runtime_dir;
 pub mod screen;
 mod shared;
 pub mod sinks;

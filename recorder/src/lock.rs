@@ -1,8 +1,9 @@
-//! One recorder at a time: in a corpus, and in a session's folder.
+//! One recorder at a time: in a corpus, in a session's folder, and on a screen.
 //!
 //! The system gives a lock back when its holder dies, so a stale lock is never in the way. The
 //! session's lock also tells how far the recording had come.
 
+use crate::runtime_dir::runtime_dir;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -79,6 +80,17 @@ impl Lock {
     pub fn remove(mut self) -> Self {
         self.remove = true;
         self
+    }
+}
+
+/// Takes the lock of this desktop's screen: two recorders would each record the other's keys and strokes.
+pub fn screen() -> Result<Lock> {
+    let screen = std::env::var("DISPLAY").unwrap_or_default();
+    let name: String = screen.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    match Lock::take(&runtime_dir()?.join(format!("screen-{name}.lock"))) {
+        Ok(lock) => Ok(lock.remove()),
+        Err(Error::Busy { pid, .. }) => Err(Error::ScreenBusy { screen, pid }),
+        Err(e) => Err(e),
     }
 }
 

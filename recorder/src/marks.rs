@@ -5,6 +5,7 @@
 
 use crate::{Result, SessionClock};
 use redline_schemas::coords::Rect;
+use redline_schemas::time::AudioClock;
 use redline_schemas::{MarkEvent, MarkKind, jsonl};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -106,12 +107,72 @@ pub(crate) fn coalesce(marks: Vec<MarkEvent>, end_ns: i64) -> Vec<MarkEvent> {
     out
 }
 
+/// A mark and a gap in the samples are the same event when they lie this near, nanoseconds: a loss is noticed late.
+const SAME_GAP_NS: i64 = 200_000_000;
+
+/// Moves the microphone's gaps to where its samples end and begin again, and marks the losses that nobody noticed.
+///
+/// `losses_ns` is the least loss that is marked.
+pub(crate) fn place_audio_gaps(marks: &mut Vec<MarkEvent>, clock: &AudioClock, losses_ns: i64) {
+    let spans: Vec<(i64, i64)> = clock.spans_ns().collect();
+    let is_audio = |m: &MarkEvent| m.kind == MarkKind::Gap && m.stream.as_deref() == Some("audio");
+    for w in spans.windows(2) {
+        let (from, until) = (w[0].1, w[1].0);
+        let touches = |m: &MarkEvent| m.t_ns <= until + SAME_GAP_NS && m.until_ns.is_some_and(|u| u >= from - SAME_GAP_NS);
+        if marks.iter().any(|m| m.kind == MarkKind::Pause && touches(m)) {
+            continue;
+        }
+        if let Some(m) = marks.iter_mut().find(|m| is_audio(m) && touches(m)) {
+            (m.t_ns, m.until_ns) = (from, Some(until.max(from)));
+        } else if until - from > losses_ns {
+            marks.push(MarkEvent {
+                t_ns: from,
+                kind: MarkKind::Gap,
+                until_ns: Some(until),
+                stream: Some("audio".into()),
+                note: Some("the microphone lost samples".into()),
+                area: None,
+            });
+        }
+    }
+    if let Some(&(_, end)) = spans.last()
+        && let Some(m) = marks.iter_mut().rev().find(|m| is_audio(m) && (m.t_ns - end).abs() < SAME_GAP_NS)
+    {
+        m.t_ns = end;
+        m.until_ns = m.until_ns.map(|u| u.max(end));
+    }
+    marks.sort_by_key(|m| m.t_ns);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redline_schemas::time::AudioPiece;
 
     fn gap(t_ns: i64, until_ns: Option<i64>, stream: &str) -> MarkEvent {
         MarkEvent { t_ns, kind: MarkKind::Gap, until_ns, stream: Some(stream.into()), note: None, area: None }
+    }
+
+    #[test]
+    fn gaps_of_the_microphone_stand_where_its_samples_do() {
+        const MS: i64 = 1_000_000;
+        let piece = |first_sample, samples, t0_ms: i64| AudioPiece {
+            first_sample,
+            samples,
+            t0_ns: t0_ms * MS,
+            ppm: 0.0,
+            residual_ns: 0,
+            observations: 9,
+        };
+        // 1,000 Hz: 0–5 s, 7–9 s, 9.5–11 s, then nothing; a pause from 11 to 13 s; 13–14 s.
+        let pieces = vec![piece(0, 5_000, 0), piece(5_000, 2_000, 7_000), piece(7_000, 1_500, 9_500), piece(8_500, 1_000, 13_000)];
+        let clock = AudioClock { sample_rate: 1_000, latency_ns: 0, pieces };
+        let pause = MarkEvent { kind: MarkKind::Pause, stream: None, ..gap(11_000 * MS, Some(13_000 * MS), "") };
+        let late = gap(14_030 * MS, Some(15_000 * MS), "audio");
+        let mut marks = vec![gap(4_967 * MS, Some(7_033 * MS), "audio"), pause.clone(), late];
+        place_audio_gaps(&mut marks, &clock, 40 * MS);
+        let lost = MarkEvent { note: Some("the microphone lost samples".into()), ..gap(9_000 * MS, Some(9_500 * MS), "audio") };
+        assert_eq!(marks, [gap(5_000 * MS, Some(7_000 * MS), "audio"), lost, pause, gap(14_000 * MS, Some(15_000 * MS), "audio")]);
     }
 
     #[test]

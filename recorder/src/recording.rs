@@ -3,7 +3,7 @@
 use crate::clock_watch::{ClockWatch, INTERVAL_NS};
 use crate::finalise::{Known, finalise, remove_raw};
 use crate::input::Input;
-use crate::lock::{Lock, LockInfo};
+use crate::lock::{self, Lock, LockInfo};
 use crate::manifest::SessionManifest;
 use crate::marks::Marks;
 use crate::screen::{self, Painter};
@@ -67,7 +67,7 @@ pub struct Recording {
     keeper: JoinHandle<(Lock, Vec<Discontinuity>)>,
     strokes: StrokeSink,
     text: TextSink,
-    _corpus_lock: Lock,
+    _locks: [Lock; 2],
 }
 
 /// The lock that keeps a second recorder out of a corpus.
@@ -97,14 +97,17 @@ impl Recording {
     pub fn prepare(corpus: &Corpus, options: &RecordOptions) -> Result<Prepared> {
         options.validate()?;
         let mut corpus_lock = Lock::take(&corpus_lock(corpus))?.remove();
-        corpus_lock.write(&LockInfo { pid: std::process::id(), ..LockInfo::default() })?;
+        let holder = LockInfo { pid: std::process::id(), ..LockInfo::default() };
+        corpus_lock.write(&holder)?;
+        let mut screen_lock = lock::screen()?;
+        screen_lock.write(&holder)?;
         // Devices first: when one is missing, nothing is left behind.
         let mut source = screen::open(options)?;
         source.grab()?;
         let monitors = screen::monitors().unwrap_or_default();
         crate::input::prepare()?;
         let microphone = if options.microphone == Microphone::Off { None } else { Some(audio::open(&options.microphone)?) };
-        Ok(Prepared { corpus_lock, source, monitors, microphone })
+        Ok(Prepared { locks: [corpus_lock, screen_lock], source, monitors, microphone })
     }
 
     /// The session's folder.
@@ -271,7 +274,7 @@ impl Recording {
 
 /// Opened devices, before the session begins.
 pub struct Prepared {
-    corpus_lock: Lock,
+    locks: [Lock; 2],
     source: Box<dyn screen::FrameSource>,
     monitors: Vec<redline_schemas::Monitor>,
     microphone: Option<audio::Opened>,
@@ -347,7 +350,7 @@ impl Prepared {
             keeper,
             strokes,
             text,
-            _corpus_lock: self.corpus_lock,
+            _locks: self.locks,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use redline_recorder::audio_fit::fit;
+use redline_recorder::audio_fit::{Way, fit};
 use redline_recorder::grid::Slots;
 use redline_schemas::AudioTime;
 use redline_schemas::time::{AudioClock, FrameGrid};
@@ -83,8 +83,11 @@ fn simulate(d: &Device, seed: u64) -> (Vec<AudioTime>, Vec<(u64, f64)>) {
 /// The worst error of the model over all callbacks, ms, and the clock.
 fn worst(d: &Device, seed: u64) -> (f64, AudioClock) {
     let (times, truth) = simulate(d, seed);
-    let clock =
-        AudioClock { sample_rate: d.rate, latency_ns: 0, pieces: fit(&times, d.rate, times.iter().map(|t| u64::from(t.samples)).sum()) };
+    let clock = AudioClock {
+        sample_rate: d.rate,
+        latency_ns: 0,
+        pieces: fit(&times, d.rate, times.iter().map(|t| u64::from(t.samples)).sum(), Way::Captured),
+    };
     let error = |&(n, t): &(u64, f64)| (clock.t_ns_of_sample(n as f64).unwrap() as f64 - t).abs() / 1e6;
     (truth.iter().map(error).fold(0.0, f64::max), clock)
 }
@@ -140,7 +143,7 @@ fn lost_samples_become_gaps_and_what_follows_stays_true() {
         let clock = AudioClock {
             sample_rate: d.rate,
             latency_ns: 0,
-            pieces: fit(&times, d.rate, times.iter().map(|t| u64::from(t.samples)).sum()),
+            pieces: fit(&times, d.rate, times.iter().map(|t| u64::from(t.samples)).sum(), Way::Captured),
         };
         assert_eq!(clock.pieces.len(), 4, "jitter {jitter_ms}, {ms} ms lost");
         let mut off: Vec<f64> = truth.iter().map(|&(n, t)| (clock.t_ns_of_sample(n as f64).unwrap() as f64 - t).abs() / 1e6).collect();

@@ -159,15 +159,21 @@ impl AudioClock {
         self.pieces.last().map_or(0, |p| p.first_sample + p.samples)
     }
 
+    /// Session times at which each piece begins and ends.
+    pub fn spans_ns(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.pieces.iter().map(|p| {
+            let begin = p.t0_ns.saturating_sub(self.latency_ns);
+            (begin, begin.saturating_add((p.samples as f64 * self.step_ns(p)).round() as i64))
+        })
+    }
+
     /// First and last session time covered, `None` when there are no samples.
     #[must_use]
     pub fn span_ns(&self) -> Option<(i64, i64)> {
         if self.samples() == 0 {
             return None;
         }
-        let last = self.pieces.last()?;
-        let end = last.t0_ns - self.latency_ns + (last.samples as f64 * self.step_ns(last)).round() as i64;
-        Some((self.pieces.first()?.t0_ns - self.latency_ns, end))
+        Some((self.spans_ns().next()?.0, self.spans_ns().last()?.1))
     }
 }
 

@@ -144,7 +144,7 @@ pub fn parse_duration(s: &str) -> Result<Duration, String> {
 pub fn coded(e: Error) -> anyhow::Error {
     let exit = match &e {
         Error::Device { .. } => Exit::Device,
-        Error::Busy { .. } => Exit::Busy,
+        Error::Busy { .. } | Error::ScreenBusy { .. } => Exit::Busy,
         Error::Unrecoverable { .. } => Exit::Input,
         e if e.is_storage() => Exit::Storage,
         _ => return e.into(),

@@ -1,10 +1,10 @@
 //! Where the socket is, and the side that asks.
 
 use super::Command;
+use crate::runtime_dir::runtime_dir;
 use crate::{Error, Result};
 use redline_schemas::{Corpus, Error as SchemaError, fsio};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,31 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub fn socket_of(corpus: &Corpus) -> Result<PathBuf> {
     let root = std::fs::canonicalize(corpus.root()).map_err(SchemaError::io(corpus.root(), "could not look at"))?;
     let name = fsio::sha256_bytes(root.as_os_str().as_encoded_bytes());
-    Ok(folder()?.join(format!("record-{}.sock", &name[..16])))
-}
-
-fn folder() -> Result<PathBuf> {
-    // SAFETY: the call has no preconditions and cannot fail.
-    let me = unsafe { libc::geteuid() };
-    let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|d| !d.is_empty()) {
-        Some(d) => PathBuf::from(d).join("redline"),
-        None => std::env::temp_dir().join(format!("redline-{me}")),
-    };
-    match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-            return Err(SchemaError::io(&dir, "could not create the folder")(e).into());
-        }
-        _ => {}
-    }
-    // In a folder that others may write to, somebody else’s folder could lie in wait under this name.
-    let m = std::fs::symlink_metadata(&dir).map_err(SchemaError::io(&dir, "could not look at"))?;
-    if !m.is_dir() || m.uid() != me || m.mode() & 0o077 != 0 {
-        return Err(Error::Options(format!(
-            "{}: must be a folder of this user that nobody else may enter: remove it, or set XDG_RUNTIME_DIR",
-            dir.display()
-        )));
-    }
-    Ok(dir)
+    Ok(runtime_dir()?.join(format!("record-{}.sock", &name[..16])))
 }
 
 /// Asks the recorder that works in `corpus`; its answer. An answer that it could not do it is an error.

@@ -2,7 +2,7 @@
 
 use super::Moment;
 use super::patch::sleep_until;
-use crate::audio_fit::fit;
+use crate::audio_fit::{Way, fit};
 use crate::clock::monotonic_ns;
 use crate::{Error, Result, SessionClock};
 use cpal::traits::{DeviceTrait, HostTrait, StreamTrait};
@@ -108,7 +108,7 @@ impl Loudspeaker {
         let total = last.sample + u64::from(last.samples);
         // While the buffer is being filled, callbacks do not come at the pace of the sound.
         let steady: Vec<AudioTime> = times.into_iter().filter(|t| t.sample >= u64::from(self.rate)).collect();
-        let played = AudioClock { sample_rate: self.rate, latency_ns: 0, pieces: fit(&steady, self.rate, total) };
+        let played = AudioClock { sample_rate: self.rate, latency_ns: 0, pieces: fit(&steady, self.rate, total, Way::Played) };
         // The error of the fit, not of one callback: it rests on all of them.
         let error_of = |p: &redline_schemas::time::AudioPiece| (p.residual_ns as f64 / f64::from(p.observations.max(1)).sqrt()) as i64;
         let half_ns = played.pieces.iter().map(error_of).max().unwrap_or(0);
