@@ -111,10 +111,10 @@ impl Loudspeaker {
         let played = AudioClock { sample_rate: self.rate, latency_ns: 0, pieces: fit(&steady, self.rate, total, Way::Played) };
         // The error of the fit, not of one callback: it rests on all of them.
         let error_of = |p: &redline_schemas::time::AudioPiece| (p.residual_ns as f64 / f64::from(p.observations.max(1)).sqrt()) as i64;
-        let half_ns = played.pieces.iter().map(error_of).max().unwrap_or(0);
+        let half_ns = |n: u64| played.pieces.iter().rev().find(|p| p.first_sample <= n).map_or(i64::MAX, error_of);
         let period = click_samples(self.rate.into());
         let clicks = (1..).map(|i| i * period).take_while(|n| *n < total);
-        clicks.filter_map(|n| Some(Moment { t_ns: clock.at(played.t_ns_of_sample(n as f64)?), half_ns })).collect()
+        clicks.filter_map(|n| Some(Moment { t_ns: clock.at(played.t_ns_of_sample(n as f64)?), half_ns: half_ns(n) })).collect()
     }
 }
 
