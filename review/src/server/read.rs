@@ -3,6 +3,7 @@
 use super::error::Reply;
 use super::who::Who;
 use super::{App, AppState};
+use crate::reject::may_take_back;
 use crate::store::Item;
 use crate::text::words_of;
 use crate::{Error, Person, Result};
@@ -151,6 +152,7 @@ pub(super) async fn details(State(app): State<AppState>, Path(request): Path<Str
                 "correct": open && correctable && who.may_correct(&d.item),
                 "review": open && d.item.state == ReviewState::InReview && who.may_review(&d.item),
                 "reject": open && who.may_judge() && who.id != d.item.requestor,
+                "take_back": !open && may_take_back(who, &d.manifest.participant, d.manifest.rejection.as_ref()),
                 "realign": open && d.item.state == ReviewState::Accepted && app.can_realign,
             },
         }))
@@ -216,6 +218,7 @@ pub(super) async fn edits(State(app): State<AppState>, Path(request): Path<Strin
         let rows = app.flow.edits_of(&request)?.into_iter().map(|e| {
             json!({
                 "id": e.id, "participant": e.participant, "status": e.status, "rejection": e.rejection,
+                "take_back": e.status == Status::Rejected && may_take_back(who, &e.participant, e.rejection.as_ref()),
                 "seconds": e.started_ns.zip(e.stopped_ns).map(|(a, b)| seconds(b - a)), "own": e.participant == who.id,
             })
         });

@@ -120,4 +120,10 @@ pub(super) const STEPS: &[&str] = &[r"
     CREATE TRIGGER nobody_decides_on_their_own BEFORE INSERT ON decisions
         WHEN (SELECT author FROM revisions WHERE id = NEW.revision) = NEW.reviewer
         BEGIN SELECT RAISE(ABORT, 'nobody decides on their own correction'); END;
+", r"
+    -- Requests without sound came in too. Those that nobody began go; the next look at the corpus takes in again what
+    -- takes part.
+    DELETE FROM items WHERE state = 'transcribed' AND revision IS NULL
+        AND request NOT IN (SELECT request FROM originals UNION SELECT request FROM drafts UNION SELECT request FROM revisions
+            UNION SELECT request FROM claims UNION SELECT request FROM effort UNION SELECT request FROM realignments);
 "];

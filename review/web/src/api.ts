@@ -26,7 +26,7 @@ export interface Details {
     audio: { map: TimeMap; duration_s: number } | null;
     video: { map: TimeMap; width: number; height: number; has_audio: boolean } | null;
   };
-  can: { correct: boolean; review: boolean; reject: boolean; realign: boolean };
+  can: { correct: boolean; review: boolean; reject: boolean; take_back: boolean; realign: boolean };
 }
 export interface Me { participant: string; roles: string[]; csrf: string; corpus: string; claim_minutes: number; can_realign: boolean }
 export interface Stroke { t_ns: number; kind: 'begin' | 'point' | 'end' | 'vanish'; stroke: number; vx?: number; vy?: number; colour?: string; width?: number }

@@ -2,7 +2,7 @@
 // transcript is no larger in the page than its text, and a keystroke touches one line only.
 import type { Text, Word } from './api';
 import { clock, h } from './dom';
-import { Known, type Segment, carry, toSegments, toText, tokens } from './text';
+import { Known, type Segment, carry, clean, isGuess, toSegments, toText, tokens } from './text';
 
 const LOW_SCORE = 0.5;
 const JOIN_MS = 900;
@@ -23,7 +23,8 @@ export class Editor {
   private starts: number[] = [];
   private now = -1;
 
-  constructor(private editable: boolean) {
+  /** `end`: where the recording ends, so that no guess lies beyond it. */
+  constructor(private editable: boolean, private end: number) {
     for (const name of PAINTED) CSS.highlights?.set(name, new Highlight());
     this.element.addEventListener('beforeinput', (e) => this.before(e as InputEvent));
     this.element.addEventListener('input', (e) => this.input(e));
@@ -119,7 +120,7 @@ export class Editor {
       e.preventDefault();
       const [a, b] = [s.text.slice(0, from), s.text.slice(to)];
       if (!a.trim() || !b.trim()) return;
-      const words = carry(s.words, `${a} ${b}`, this.known);
+      const words = carry(s.words, `${a} ${b}`, this.known, undefined, undefined, this.end);
       const n = tokens(a).length;
       this.replace(row, 1, [{ text: a.trimEnd(), words: words.slice(0, n) }, { text: b.trimStart(), words: words.slice(n) }], row + 1, 0);
     } else if (e.inputType.startsWith('delete') && from === to) {
@@ -142,8 +143,11 @@ export class Editor {
     const now = performance.now();
     if (this.lastTyped.row !== row || now - this.lastTyped.at > JOIN_MS) this.remember(row, from);
     this.lastTyped = { at: now, row };
-    const text = (this.rows[row].textContent ?? '').replace(/[\n\r\t\u00a0]/g, ' ');
+    const raw = this.rows[row].textContent ?? '';
+    const text = clean(raw);
     this.set(row, text);
+    // The line was written anew without what nobody can see: the caret goes where it was.
+    if (text !== raw) this.focusAt(row, clean(raw.slice(0, from)).length);
     this.onChange(true);
   }
 
@@ -151,14 +155,14 @@ export class Editor {
     const before = this.segments.slice(0, row).findLast((s) => s.words.length)?.words.at(-1);
     const after = this.segments.slice(row + 1).find((s) => s.words.length)?.words[0];
     const segments = [...this.segments];
-    segments[row] = { text, words: carry(segments[row].words, text, this.known, before, after) };
+    segments[row] = { text, words: carry(segments[row].words, text, this.known, before, after, this.end) };
     this.show(segments);
   }
 
   private paste(e: ClipboardEvent): void {
     // One line at a time: what is pasted stays in its segment.
     e.preventDefault();
-    document.execCommand('insertText', false, tokens(e.clipboardData?.getData('text/plain') ?? '').join(' '));
+    document.execCommand('insertText', false, tokens(clean(e.clipboardData?.getData('text/plain') ?? '')).join(' '));
   }
 
   private arrows(e: KeyboardEvent): void {
@@ -255,7 +259,7 @@ export class Editor {
   private paint(): void {
     for (const name of PAINTED) if (name !== 'now') CSS.highlights?.get(name)?.clear();
     this.segments.forEach((s, row) => s.words.forEach((w, word) => {
-      const name = w.timing === 'manual' ? 'manual' : w.timing === 'interpolated' ? 'guessed' : w.score !== undefined && w.score !== null && w.score < LOW_SCORE ? 'doubtful' : null;
+      const name = w.timing === 'manual' ? 'manual' : isGuess(w) ? 'guessed' : w.score !== undefined && w.score !== null && w.score < LOW_SCORE ? 'doubtful' : null;
       const range = name && this.range(row, word);
       if (name && range) CSS.highlights?.get(name)?.add(range);
     }));

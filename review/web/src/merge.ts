@@ -8,7 +8,7 @@ import { Known, carry, toSegments, toText, tokens } from './text';
 const split = (t: string): string[] => t.match(/\n|[^\s]+/g) ?? [];
 const join = (w: string[]): string => w.join(' ').replace(/ ?\n ?/g, '\n');
 
-export async function merge(base: Text, mine: Text, theirs: Text): Promise<Text | undefined> {
+export async function merge(base: Text, mine: Text, theirs: Text, end: number): Promise<Text | undefined> {
   const regions = diff3Merge(split(mine.text), split(base.text), split(theirs.text), { excludeFalseConflicts: true });
   const chosen: string[][] = regions.map((r) => r.ok ?? r.conflict?.a ?? []);
   const preview = h('p', { class: 'preview' });
@@ -36,7 +36,7 @@ export async function merge(base: Text, mine: Text, theirs: Text): Promise<Text 
   const known = new Known();
   known.add(mine.words);
   known.add(theirs.words);
-  const words = carry(mine.words, picked, known);
+  const words = carry(mine.words, picked, known, undefined, undefined, end);
   let at = 0;
   return toText(toSegments({ text: picked, words }).map((s) => { const n = tokens(s.text).length; at += n; return { ...s, words: words.slice(at - n, at) }; }));
 }

@@ -1,6 +1,7 @@
 // The coordinator's view.
-import { type Item, type Me, Refusal, at, get, post } from './api';
+import { type Item, type Me, Refusal, at, call, get, post } from './api';
 import { ago, ask, h, label } from './dom';
+import { keptText } from './keep';
 
 interface Figures {
   requests: number; accepted: number; share_corrected: number | null; mean_char_edits: number | null; mean_word_edits: number | null;
@@ -50,24 +51,30 @@ export async function showOverview(main: HTMLElement, me: Me): Promise<void> {
       h('tbody', {}, log.map((e) => h('tr', {}, h('td', {}, ago(e.at_utc)), h('td', {}, e.participant), h('td', {}, e.action), h('td', {}, e.subject ? h('code', {}, e.subject.length > 12 ? `…${e.subject.slice(-8)}` : e.subject) : ''), h('td', {}, e.detail ?? ''))))))));
 }
 
-interface Edit { id: string; participant: string; status: string; rejection: { reason: string; by: string } | null; seconds: number | null; own: boolean }
+interface Edit { id: string; participant: string; status: string; rejection: { reason: string; by: string } | null; take_back: boolean; seconds: number | null; own: boolean }
 
-/** Asks for a reason; the server has the last word. */
-export async function askReason(what: string, send: (reason: string) => Promise<unknown>): Promise<boolean> {
+/** Asks for a reason, which is kept under `place` until it was sent; the server has the last word. */
+export async function askReason(place: string, what: string, send: (reason: string) => Promise<unknown>): Promise<boolean> {
   const error = h('p', { class: 'error', role: 'alert' });
-  const reason = h('textarea', { rows: 3, 'aria-label': 'Reason', placeholder: 'Why is it not up to standard?', maxlength: 4000 });
-  const text = await ask(`Reject ${what}`, [h('p', {}, 'It is kept with the reason and left out of releases.'), reason, error], [{
-    label: 'Reject', primary: true, value: () => { if (reason.value.trim()) return reason.value; error.textContent = 'Say why.'; reason.focus(); return undefined; },
+  const { area, forget } = keptText(place, 'Reason', 'Why is it not up to standard?', 3);
+  const text = await ask(`Reject ${what}`, [h('p', {}, 'It is kept with the reason and left out of releases.'), area, error], [{
+    label: 'Reject', primary: true, value: () => { if (area.value.trim()) return area.value; error.textContent = 'Say why.'; area.focus(); return undefined; },
   }]);
   if (text === undefined) return false;
   await send(text);
+  forget();
   return true;
 }
 
-export async function editsOf(request: string, reload: () => void): Promise<HTMLElement> {
+/** `step` runs what a button does, and shows what goes wrong with it. */
+export async function editsOf(me: Me, request: string, step: (f: () => Promise<unknown>) => Promise<void>, reload: () => void): Promise<HTMLElement | null> {
   const edits = await get<Edit[]>(at(request, '/edits')).catch((e: unknown) => (e instanceof Refusal ? [] : Promise.reject(e)));
+  const path = (e: Edit): string => `/api/edits/${encodeURIComponent(e.id)}/reject`;
+  const reject = (e: Edit): Promise<void> => step(async () => { if (await askReason(`${me.participant}.edit.${e.id}`, 'the edit', (reason) => post(path(e), { reason }))) reload(); });
+  const takeBack = (e: Edit): Promise<void> => step(async () => { await call('DELETE', path(e)); reload(); });
+  const button = (label: string, press: () => Promise<void>): HTMLElement => h('button', { type: 'button', class: 'small', onclick: () => void press() }, label);
   const rows = edits.map((e) => h('li', {}, h('code', {}, `…${e.id.slice(-8)}`), ` by ${e.participant}${e.seconds ? `, ${Math.round(e.seconds)} s` : ''} `,
-    e.rejection ? h('span', { class: 'state rejected' }, `rejected: ${e.rejection.reason}`)
-      : e.own ? null : h('button', { type: 'button', class: 'small', onclick: async () => { if (await askReason('the edit', (reason) => post(`/api/edits/${encodeURIComponent(e.id)}/reject`, { reason }))) reload(); } }, 'Reject…')));
-  return edits.length ? h('details', { class: 'side' }, h('summary', {}, `Edits of this request (${edits.length})`), h('ul', {}, rows)) : h('span');
+    e.rejection ? h('span', { class: 'state rejected' }, `rejected by ${e.rejection.by}: ${e.rejection.reason}`) : null, ' ',
+    e.take_back ? button('Take back', () => takeBack(e)) : e.rejection || e.own ? null : button('Reject…', () => reject(e))));
+  return edits.length ? h('details', { class: 'side' }, h('summary', {}, `Edits of this request (${edits.length})`), h('ul', { class: 'edits' }, rows)) : null;
 }

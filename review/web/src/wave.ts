@@ -3,6 +3,7 @@ import WaveSurfer from 'wavesurfer.js';
 import type { Word } from './api';
 import { h } from './dom';
 import type { Player } from './player';
+import { isGuess } from './text';
 
 const LANE = 46;
 const GRAB = 5;
@@ -25,24 +26,29 @@ export class Wave {
   private zoomed = 110;
   private scheme = matchMedia('(prefers-color-scheme: dark)');
 
-  constructor(private player: Player, peaks: { values: number[]; duration_s: number } | null, private does: WaveCallbacks) {
-    const box = h('div', { class: 'waveform' });
-    this.element = h('section', { class: 'wave', 'aria-label': 'Waveform' }, box, this.lane);
-    if (peaks && peaks.values.length) {
-      this.ws = WaveSurfer.create({
-        container: box, media: player.leader, peaks: [peaks.values.map((v) => v / 127)], duration: peaks.duration_s, height: 72, normalize: true,
-        minPxPerSec: this.zoomed, ...this.colours(), cursorWidth: 2,
-        autoScroll: true, autoCenter: true, dragToSeek: false, hideScrollbar: false, cspNonce: document.querySelector('meta[name=nonce]')?.getAttribute('content') ?? undefined,
-      });
-      this.ws.on('scroll', () => this.draw());
-      this.ws.on('redrawcomplete', () => this.draw());
-    } else box.append(h('p', { class: 'muted' }, 'There is no waveform for this request.'));
+  private box = h('div', { class: 'waveform' }, h('p', { class: 'muted', role: 'status' }, 'The waveform is being drawn…'));
+
+  constructor(private player: Player, private does: WaveCallbacks) {
+    this.element = h('section', { class: 'wave', 'aria-label': 'Waveform' }, this.box, this.lane);
     this.lane.addEventListener('pointerdown', (e) => this.down(e));
     this.lane.addEventListener('pointermove', (e) => this.move(e));
     this.lane.addEventListener('pointerup', (e) => this.up(e));
     this.resize = new ResizeObserver(() => this.draw());
     this.resize.observe(this.lane);
     this.scheme.addEventListener('change', this.repaint);
+  }
+
+  /** The outline comes after the text: for an hour of sound it takes the server a while. `null`: there is none. */
+  load(peaks: { values: number[]; duration_s: number } | null): void {
+    if (!peaks?.values.length) { this.box.replaceChildren(h('p', { class: 'muted' }, 'There is no waveform for this request.')); return; }
+    this.box.replaceChildren();
+    this.ws = WaveSurfer.create({
+      container: this.box, media: this.player.leader, peaks: [peaks.values.map((v) => v / 127)], duration: peaks.duration_s, height: 72, normalize: true,
+      minPxPerSec: this.zoomed, ...this.colours(), cursorWidth: 2,
+      autoScroll: true, autoCenter: true, dragToSeek: false, hideScrollbar: false, cspNonce: document.querySelector('meta[name=nonce]')?.getAttribute('content') ?? undefined,
+    });
+    this.ws.on('scroll', () => this.draw());
+    this.ws.on('redrawcomplete', () => this.draw());
   }
 
   private colours(): { waveColor: string; progressColor: string; cursorColor: string } {
@@ -131,7 +137,7 @@ export class Wave {
       ctx.fillStyle = colour(now ? '--now' : '--box');
       ctx.fillRect(a, 2, Math.max(1, b - a), 28);
       ctx.strokeStyle = colour(w.timing === 'manual' ? '--accent' : '--edge');
-      ctx.setLineDash(w.timing === 'interpolated' ? [3, 3] : []);
+      ctx.setLineDash(isGuess(w) ? [3, 3] : []);
       ctx.lineWidth = w.timing === 'manual' ? 2 : 1;
       ctx.strokeRect(a + 0.5, 2.5, Math.max(1, b - a - 1), 27);
       if (b - a > 10) {
