@@ -49,6 +49,15 @@ export const lines = (page) => page.locator('.line').allTextContents();
 /** The state that the server has, asked with the page's own session. */
 export const server = (page, request) => page.evaluate(async (r) => (await fetch(`/api/requests/${r}`)).json(), request);
 
+/** A message past the page, with its session: status and answer. */
+export const api = (page, method, path, body) => page.evaluate(async ([method, path, body]) => {
+  const { csrf } = await (await fetch('/api/me')).json();
+  const answer = await fetch(path, { method, headers: { 'x-redline-csrf': csrf, 'content-type': 'application/json' }, body: body && JSON.stringify(body) });
+  return [answer.status, await answer.json()];
+}, [method, path, body]);
+/** A word as it is compared: text, times, how it got them. */
+export const timed = (words) => words.map((w) => [w.text, w.start_ns, w.end_ns, w.timing]);
+
 /** Selects `words` in a line, as a double click and a drag would. */
 export async function select(page, line, words) {
   await page.locator('.line').nth(line).focus();
