@@ -17,8 +17,11 @@ async function waveformsComeLater(p1) {
   await saved(p1);
   assert.equal((await server(p1, want.late)).draft.words[2].text, 'fillet');
   await shot(p1, 'editing-without-waveform');
+  const places = () => p1.evaluate(() => ['.stage', '.text', '.diff-box', '.actions', '.wave'].map((s) => { const b = document.querySelector(s).getBoundingClientRect(); return [s, b.x, b.y, b.width, b.height]; }));
+  const before = await places();
   draw();
   await p1.locator('.waveform > div').waitFor();
+  assert.deepEqual(await places(), before, 'nothing jumps');
   await p1.unroute('**/peaks');
 }
 

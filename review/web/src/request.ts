@@ -2,7 +2,7 @@
 import { type Details, type Events, type Me, Refusal, type Text, type Word, at, call, get, post } from './api';
 import { renderDiff } from './diffview';
 import { described, distance } from './distance';
-import { ago, ask, clock, h, label, say } from './dom';
+import { ago, ask, clock, h, label, say, sentence } from './dom';
 import { Drafts, type SaveState, isAway } from './drafts';
 import { Editor } from './editor';
 import { keptText, leaveWord, takeWord } from './keep';
@@ -21,6 +21,7 @@ const SAVED: Record<SaveState, string> = {
   saved: 'Saved', typing: 'Typing…', saving: 'Saving…', away: 'Server away: kept in this browser', stale: 'Changed elsewhere', refused: 'Not saved',
 };
 
+const reason = (e: unknown): string => sentence(e instanceof Refusal ? e.message : String(e));
 const NOT_HANDED_IN = 'Not handed in: server away';
 
 /** The waveform's outline; asked for again while the server is away or still busy with it. */
@@ -39,7 +40,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   const held = d.item.claim && d.item.claim.participant !== me.participant ? d.item.claim : null;
   let problem = '';
   if ((d.can.correct || d.can.review) && !held) {
-    try { await post(at(request, '/claim')); } catch (e) { problem = e instanceof Refusal ? e.message : String(e); }
+    try { await post(at(request, '/claim')); } catch (e) { problem = reason(e); }
   }
   let gone = false;
   const correcting = d.can.correct && !held && !problem;
@@ -125,7 +126,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
       if (wanted) handIn();
       else if (notice.dataset.about === 'away') notice.hidden = true;
     }
-    if (s === 'refused' && e) warn(`${e.message}. Your text is kept in this browser.`);
+    if (s === 'refused' && e) warn(`${sentence(e.message)} Your text is kept in this browser.`);
     if (s === 'stale') void settle(editor.text);
   }) : null;
 
@@ -158,7 +159,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
       drawDiff();
       await drafts.save();
     } catch (e) {
-      warn(e instanceof Refusal ? e.message : String(e), h('button', { type: 'button', onclick: () => { notice.hidden = true; void settle(editor.text); } }, 'Try again'));
+      warn(reason(e), h('button', { type: 'button', onclick: () => { notice.hidden = true; void settle(editor.text); } }, 'Try again'));
     } finally { merging = false; }
   }
 
@@ -168,7 +169,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   const step = async (f: () => Promise<unknown>, otherwise = ''): Promise<void> => {
     if (busy) return;
     busy = true;
-    try { await f(); } catch (e) { warn(`${otherwise}${e instanceof Refusal ? e.message : String(e)}`); } finally { busy = false; refreshButtons(); }
+    try { await f(); } catch (e) { warn(otherwise + reason(e)); } finally { busy = false; refreshButtons(); }
   };
   const onward = async (done: string): Promise<void> => {
     say(done);
@@ -203,7 +204,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     wanted = false;
     drafts.forget();
     await onward(unchanged() ? 'Handed in without change.' : 'Correction handed in.');
-  });
+  }, 'Not handed in. ');
   const opened = Date.now();
   const decide = (accept: boolean, comment?: string): void => void step(async () => {
     const active_ms = Math.min(Date.now() - opened, 300_000);
@@ -334,7 +335,8 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
       h('div', { class: 'transport' }, playButton, tool('−2 s', 'Back 2 s', 'back', () => player.step_by(-2)), tool('+2 s', 'Forward 2 s', 'forward', () => player.step_by(2)), speed, h('span', { class: 'group', role: 'group', 'aria-label': 'Loop' }, 'Loop', wordLoop, segmentLoop), time),
       h('div', { class: 'options' }, correcting ? h('label', {}, pausing, 'Pause while typing') : null, h('span', { class: 'group', role: 'group', 'aria-label': 'Zoom' }, 'Zoom', h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom out', onclick: () => wave.zoom(1 / 1.5) }, '−'), h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom in', onclick: () => wave.zoom(1.5) }, '+'))),
       alignment, history, edits, audio),
-    h('div', { class: 'right' }, notice, h('div', { class: 'text-head' }, h('h2', {}, 'Transcript'), legend), editor.element,
+    // A notice takes its room from the text's end: neither the lines nor the buttons jump.
+    h('div', { class: 'right' }, h('div', { class: 'text-head' }, h('h2', {}, 'Transcript'), legend), editor.element, notice,
       h('div', { class: 'diff-head' }, h('h2', {}, 'Changes against'), against, counted), diff, actions),
     wave.element));
   editor.load(acknowledged);
