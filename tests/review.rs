@@ -178,7 +178,7 @@ fn a_rejection_frees_the_request_and_is_taken_back() {
     let server = Server::start(dir.path(), &[]);
     let (asks, reviews, other, coordinates) = (server.join("P01"), server.join("P02"), server.join("P03"), server.join("C01"));
     let reject = format!("/api/requests/{id}/reject");
-    let take_back = |p: &review_support::Person, path: &str| p.send("DELETE", path, Some(json!({}))).0;
+    let take_back = |p: &review_support::Person, path: &str| p.send("DELETE", path, None).0;
     let item = || asks.get(&format!("/api/requests/{id}"))["item"].clone();
 
     assert_eq!(asks.put(&format!("/api/requests/{id}/draft"), json!({ "seq": 0, "text": "make" })).0, 200);
@@ -195,7 +195,7 @@ fn a_rejection_frees_the_request_and_is_taken_back() {
     let seen = |p: &review_support::Person| p.get(&format!("/api/requests/{id}"))["can"]["take_back"].clone();
     assert_eq!((seen(&asks), seen(&other), seen(&reviews), seen(&coordinates)), (json!(false), json!(false), json!(true), json!(true)));
     let no_key = [("x-redline-csrf", "")];
-    assert_eq!(reviews.send_with("DELETE", &reject, Some(json!({})), &no_key).0, 403, "only from the page");
+    assert_eq!(reviews.send_with("DELETE", &reject, None, &no_key).0, 403, "only from the page");
     assert_eq!(take_back(&reviews, &reject), 200);
     let m = c.request(&id).unwrap();
     assert_eq!((m.status, m.rejection), (Status::Recovered, None));

@@ -126,13 +126,13 @@ fn slots<'a>(base: &'a [Word], text: &'a str) -> (Vec<Slot<'a>>, Vec<Vec<&'a Wor
     for op in &ops {
         let (old, fresh) = (base.get(op.old_range()).unwrap_or_default(), new.get(op.new_range()).unwrap_or_default());
         if matches!(op, DiffOp::Equal { .. }) {
-            slots.extend(old.iter().zip(fresh).map(|(w, (line, text))| Slot { text, kept: Some(w), line: *line, stretch: 0 }));
+            slots.extend(old.iter().zip(fresh).map(|(w, &(line, text))| Slot { text, kept: Some(w), line, stretch: 0 }));
             gone.push(Vec::new());
             continue;
         }
         let stretch = gone.len() - 1;
         gone[stretch].extend(old);
-        slots.extend(fresh.iter().map(|(line, text)| Slot { text, kept: None, line: *line, stretch }));
+        slots.extend(fresh.iter().map(|&(line, text)| Slot { text, kept: None, line, stretch }));
     }
     (slots, gone)
 }

@@ -9,7 +9,7 @@ pub enum Error {
     Corpus(#[from] redline_schemas::Error),
     /// The database said no.
     #[error("review.sqlite: {}", plainly(.0))]
-    Database(DatabaseError),
+    Database(rusqlite::Error),
     /// The database could not be opened or is of another version.
     #[error("{}: {message}", path.display())]
     Open {
@@ -43,9 +43,6 @@ pub enum Error {
 
 /// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// What SQLite said; kept apart so that no other crate has to know SQLite.
-pub type DatabaseError = rusqlite::Error;
 
 /// Not `#[from]`: that would make it the error's source, whose own source is SQLite's number, and people would
 /// read the cause twice and then a number.
