@@ -214,9 +214,17 @@ fn a_rejection_frees_the_request_and_is_taken_back() {
     assert_eq!(take_back(&reviews, "/api/edits/01ARZ3NDEKTSV4RRFFQ69G5FAV/reject"), 404);
 
     let log = coordinates.get("/api/audit");
-    let steps: Vec<_> = log.as_array().unwrap().iter().rev().map(|e| (e["action"].as_str().unwrap(), e["participant"].as_str().unwrap())).collect();
+    let steps: Vec<_> =
+        log.as_array().unwrap().iter().rev().map(|e| (e["action"].as_str().unwrap(), e["participant"].as_str().unwrap())).collect();
     let steps: Vec<_> = steps.into_iter().filter(|(a, _)| a.starts_with("reject") || a.starts_with("take-back")).collect();
-    let want = [("reject", "P02"), ("take-back", "P02"), ("reject", "P02"), ("take-back", "C01"), ("reject-edit", "P02"), ("take-back-edit", "P02")];
+    let want = [
+        ("reject", "P02"),
+        ("take-back", "P02"),
+        ("reject", "P02"),
+        ("take-back", "C01"),
+        ("reject-edit", "P02"),
+        ("take-back-edit", "P02"),
+    ];
     assert_eq!(steps, want);
 }
 
@@ -270,7 +278,8 @@ fn an_import_of_unknown_requests_is_refused_whole_and_errors_say_their_cause_onc
     };
     let (code, _, talk) = redline(&["review", "import", file, "--corpus", to]);
     assert_eq!(code, 5, "{talk}");
-    let because = format!("it is about requests that are not in this corpus: {unknown}; bring their folders here first (nothing was changed)");
+    let because =
+        format!("it is about requests that are not in this corpus: {unknown}; bring their folders here first (nothing was changed)");
     assert_eq!(talk.trim(), format!("error: {file}: not imported: {because}"));
     nothing_came_in();
 

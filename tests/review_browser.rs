@@ -85,22 +85,31 @@ fn what_the_page_does_between_the_steps() {
     let [guessed, running, failed] = [(); 3].map(|()| accepted(&c, &asks, &reviews));
     let db = rusqlite::Connection::open(c.review_db()).unwrap();
     db.busy_timeout(Duration::from_secs(5)).unwrap();
-    for (id, state, error) in [(&guessed, "done", None), (&running, "running", None), (&failed, "failed", Some("the model file is missing"))] {
+    for (id, state, error) in
+        [(&guessed, "done", None), (&running, "running", None), (&failed, "failed", Some("the model file is missing"))]
+    {
         let set = "UPDATE realignments SET state = ?2, error = ?3, attempts = 4 WHERE request = ?1";
         db.execute(set, rusqlite::params![id.as_str(), state, error]).unwrap();
     }
     let session = c.request_dir(&guessed);
     let mut oracle = session.transcript(TranscriptKind::Oracle).unwrap().unwrap();
-    let timings = [Timing::Inferred, Timing::Aligned, Timing::Interpolated, Timing::Inferred].into_iter().chain(std::iter::repeat(Timing::Aligned));
+    let timings =
+        [Timing::Inferred, Timing::Aligned, Timing::Interpolated, Timing::Inferred].into_iter().chain(std::iter::repeat(Timing::Aligned));
     for (w, timing) in oracle.segments.iter_mut().flat_map(|s| &mut s.words).zip(timings) {
         w.timing = timing;
     }
     fsio::write_json(&session.transcript_path(TranscriptKind::Oracle), &oracle).unwrap();
 
     let link = |p: &str| invite(dir.path(), p).replace("http://127.0.0.1:8040", &server.url);
-    let cases: Vec<Value> = ["make the fillet on this edge", "Make the fill it on this edge", "", "mache 🔩 die Ø8-Bohrung  größer", "edge this on it fill the make"]
-        .map(counted)
-        .to_vec();
+    let cases: Vec<Value> = [
+        "make the fillet on this edge",
+        "Make the fill it on this edge",
+        "",
+        "mache 🔩 die Ø8-Bohrung  größer",
+        "edge this on it fill the make",
+    ]
+    .map(counted)
+    .to_vec();
     let want = json!({
         "url": server.url, "shots": std::env::var("REDLINE_SCREENSHOTS").ok(),
         "links": { "P01": link("P01"), "P02": link("P02"), "P03": link("P03"), "C01": link("C01") },

@@ -244,7 +244,10 @@ fn check_characters(text: &str) -> Result<()> {
     let Some((at, c)) = text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) else { return Ok(()) };
     let before = text[..at].split_whitespace().next_back();
     let place = before.map_or_else(|| "at its start".to_owned(), |w| format!("after “{w}”"));
-    Err(Error::Invalid(format!("the text holds a character that cannot be seen (U+{:04X}) {place}; take it out, then save again", u32::from(c))))
+    Err(Error::Invalid(format!(
+        "the text holds a character that cannot be seen (U+{:04X}) {place}; take it out, then save again",
+        u32::from(c)
+    )))
 }
 
 /// Segments, one a line of `text`, from its words.
@@ -327,7 +330,9 @@ mod tests {
         // In place of another word, and behind the last one.
         let w = carry(&spaced("drill hole", 450), "drill slots in it", 10_000 * MS);
         assert_eq!(times(&w)[1..], [("slots", 1000, 1333), ("in", 1333, 1466), ("it", 1466, 1600)]);
-        for (before, new, after) in [("drill", "slots in it", ""), ("", "now please", "drill hole"), ("drill hole", "right there please", "")] {
+        for (before, new, after) in
+            [("drill", "slots in it", ""), ("", "now please", "drill hole"), ("drill hole", "right there please", "")]
+        {
             let at_once = carry(&b, &format!("{before} {new} {after}"), 10_000 * MS);
             assert_eq!(times(&typed(&b, before, new, after, 10_000 * MS)), times(&at_once));
         }
@@ -338,7 +343,10 @@ mod tests {
         let b = spaced("a b", 1_000);
         let w = carry(&b, "a new b", 10_000 * MS);
         assert_eq!(times(&w), [("a", 0, 1000), ("new", 980, 1000), ("b", 1000, 2000)]);
-        assert_eq!(times(&typed(&b, "a", "x y z", "b", 10_000 * MS)), [("a", 0, 1000), ("x", 940, 960), ("y", 960, 980), ("z", 980, 1000), ("b", 1000, 2000)]);
+        assert_eq!(
+            times(&typed(&b, "a", "x y z", "b", 10_000 * MS)),
+            [("a", 0, 1000), ("x", 940, 960), ("y", 960, 980), ("z", 980, 1000), ("b", 1000, 2000)]
+        );
         // In front of a first word at 0 there is nothing to share but that word itself.
         assert_eq!(times(&carry(&b, "new a b", 10_000 * MS))[0], ("new", 0, 20));
     }
@@ -363,7 +371,8 @@ mod tests {
     #[test]
     fn a_page_that_sends_guesses_without_length_gets_them_mended() {
         let b = base("a b");
-        let guess = |t: &str, at: i64| Word { text: t.into(), start_ns: at * MS, end_ns: at * MS, score: None, timing: Timing::Interpolated };
+        let guess =
+            |t: &str, at: i64| Word { text: t.into(), start_ns: at * MS, end_ns: at * MS, score: None, timing: Timing::Interpolated };
         let sent = vec![b[0].clone(), guess("x", 1000), guess("y", 1000), b[1].clone()];
         let (_, w) = admit(&b, "a x y b", Some(sent), 10_000 * MS).unwrap();
         assert_eq!(times(&w), [("a", 0, 800), ("x", 960, 980), ("y", 980, 1000), ("b", 1000, 1800)]);

@@ -1,9 +1,9 @@
 //! The steps that pages take.
 
-use super::{App, AppState};
 use super::error::Reply;
 use super::read::id;
 use super::who::Who;
+use super::{App, AppState};
 use crate::Error;
 use crate::flow::Text;
 use crate::store::Item;
@@ -139,9 +139,7 @@ pub(super) async fn reject_edit(
     Body(r): Body<Reason>,
 ) -> Reply<Json<Value>> {
     let what = format!("reject edit {edit}");
-    let done = who.run(&app, &what, move |app, who| {
-        app.flow.reject_edit(who, &edit_id(app, &edit)?, &r.reason)
-    });
+    let done = who.run(&app, &what, move |app, who| app.flow.reject_edit(who, &edit_id(app, &edit)?, &r.reason));
     done.await?;
     Ok(Json(json!({})))
 }

@@ -22,14 +22,14 @@ export async function merge(base: Text, mine: Text, theirs: Text, end: number): 
     const { a, b } = r.conflict;
     const options: [string, string[]][] = [['yours', a], ['the other', b], ['both', [...a, ...b]]];
     body.append(h('fieldset', { class: 'conflict' }, h('legend', {}, `Choice ${conflicts}`), options.map(([name, words], n) =>
-      h('label', {}, h('input', { type: 'radio', name: `conflict-${i}`, checked: n === 0, onchange: () => { chosen[i] = words; draw(); } }), h('b', {}, name), ` ${join(words) || '(nothing)'}`))));
+      h('label', {}, h('input', { type: 'radio', name: `conflict-${i}`, checked: n === 0, autofocus: n === 0 && conflicts === 1, onchange: () => { chosen[i] = words; draw(); } }), h('b', {}, name), ` ${join(words) || '(nothing)'}`))));
   });
   draw();
   const changes = (title: string, t: Text): HTMLElement => h('section', {}, h('h3', {}, title), renderDiff(base.text, t.text));
   const intro = conflicts ? `Both changed the same place ${conflicts === 1 ? 'once' : `${conflicts} times`}: choose. Everything else was put together.` : 'The changes are in different places and were put together. Look at the result.';
   const picked = await ask('Another window saved in the meantime', [
     h('p', {}, intro), h('div', { class: 'columns' }, changes('Your changes', mine), changes('The other’s changes', theirs)),
-    conflicts ? body : h('span'), h('h3', {}, 'Result'), preview,
+    ...(conflicts ? [body] : []), h('h3', {}, 'Result'), preview,
   ], [{ label: 'Use the result', primary: true, value: () => join(chosen.flat()) }], true);
   if (picked === undefined) return undefined;
   // Times: from the own text where a line has them, so that the own dragged boundaries stay.

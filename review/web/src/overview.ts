@@ -26,6 +26,9 @@ function table(title: string, groups: Record<string, Figures>): HTMLElement {
   return h('section', { class: 'card' }, h('h2', {}, title), h('table', { class: 'list even' }, h('thead', {}, h('tr', {}, heads.map((t, i) => h('th', { scope: 'col', class: i ? 'number' : '' }, t)))), h('tbody', {}, rows)));
 }
 
+/** The end of an id tells it apart; the whole one is its title. */
+const id = (text: string): HTMLElement => h('code', { title: text }, text.length > 12 ? `…${text.slice(-8)}` : text);
+
 const tile = (value: string, name: string): HTMLElement => h('div', { class: 'tile' }, h('b', {}, value), h('span', {}, name));
 
 export async function showOverview(main: HTMLElement, me: Me): Promise<void> {
@@ -47,8 +50,8 @@ export async function showOverview(main: HTMLElement, me: Me): Promise<void> {
       ? h('table', { class: 'list' }, head(['', 'Accepted', 'Returned']), h('tbody', {}, Object.entries(s.by_reviewer).map(([p, r]) => h('tr', {}, h('th', { scope: 'row' }, p), h('td', {}, r.accepted), h('td', {}, r.returned)))))
       : h('p', { class: 'empty' }, 'Nobody has decided on a correction yet.')),
     h('section', { class: 'card' }, h('h2', {}, 'Requests'), h('table', { class: 'list' }, head(['Request', 'By', 'Modality', 'Difficulty', 'State', 'Claimed', 'Changed']), h('tbody', {}, list))),
-    h('details', { class: 'card' }, h('summary', {}, h('h2', {}, 'Audit log'), h('span', { class: 'count' }, log.length)), h('table', { class: 'list' }, head(['When', 'Who', 'What', 'Concerning', 'More']),
-      h('tbody', {}, log.map((e) => h('tr', {}, h('td', {}, ago(e.at_utc)), h('td', {}, e.participant), h('td', {}, e.action), h('td', {}, e.subject ? h('code', {}, e.subject.length > 12 ? `…${e.subject.slice(-8)}` : e.subject) : ''), h('td', {}, e.detail ?? ''))))))));
+    h('details', { class: 'card' }, h('summary', {}, h('h2', {}, 'Audit log'), h('span', { class: 'count' }, log.length)), h('table', { class: 'list audit' }, head(['When', 'Who', 'What', 'Concerning', 'More']),
+      h('tbody', {}, log.map((e) => h('tr', {}, h('td', {}, ago(e.at_utc)), h('td', {}, e.participant), h('td', {}, e.action), h('td', {}, e.subject ? id(e.subject) : ''), h('td', {}, e.detail && /^[0-9A-Z]{26}$/.test(e.detail) ? ['revision ', id(e.detail)] : e.detail))))))));
 }
 
 interface Edit { id: string; participant: string; status: string; rejection: { reason: string; by: string } | null; take_back: boolean; seconds: number | null; own: boolean }
@@ -57,6 +60,7 @@ interface Edit { id: string; participant: string; status: string; rejection: { r
 export async function askReason(place: string, what: string, send: (reason: string) => Promise<unknown>): Promise<boolean> {
   const error = h('p', { class: 'error', role: 'alert' });
   const { area, forget } = keptText(place, 'Reason', 'Why is it not up to standard?', 3);
+  area.oninput = () => { error.textContent = ''; };
   const text = await ask(`Reject ${what}`, [h('p', {}, 'It is kept with the reason and left out of releases.'), area, error], [{
     label: 'Reject', primary: true, value: () => { if (area.value.trim()) return area.value; error.textContent = 'Say why.'; area.focus(); return undefined; },
   }]);

@@ -22,7 +22,7 @@ function section(title: string, items: Item[], me: Me, empty: string, open = tru
   const head = h('tr', {}, ['Request', 'Modality', 'Difficulty', 'By', 'State', 'Changed'].map((t) => h('th', { scope: 'col' }, t)));
   const shown = items.slice(0, 200);
   const table = items.length
-    ? h('table', { class: 'list' }, h('thead', {}, head), h('tbody', {}, shown.map((i) => row(i, me))))
+    ? h('table', { class: 'list queue' }, h('thead', {}, head), h('tbody', {}, shown.map((i) => row(i, me))))
     : h('p', { class: 'empty' }, empty);
   const more = items.length > shown.length ? h('p', { class: 'muted' }, `and ${items.length - shown.length} more`) : null;
   return h('details', { class: 'card', open }, h('summary', {}, h('h2', {}, title), h('span', { class: 'count' }, items.length)), table, more);
@@ -43,7 +43,7 @@ export async function showQueue(main: HTMLElement, me: Me): Promise<void> {
   main.replaceChildren(h('div', { class: 'page' },
     h('div', { class: 'title' }, h('h1', {}, n ? `${n} ${n === 1 ? 'request waits' : 'requests wait'} for you` : 'Nothing waits for you'), done ? h('p', { class: 'done', role: 'status' }, done) : null, h('span', { class: 'grow' }), start),
     section('To correct', q.correct, me, 'None of your own requests waits for a correction.'),
-    me.roles.includes('reviewer') ? section('To review', q.review, me, 'No correction by others waits for a decision.') : h('span'),
+    me.roles.includes('reviewer') ? section('To review', q.review, me, 'No correction by others waits for a decision.') : null,
     section('Waiting for a reviewer', q.waiting, me, 'None of your corrections is with a reviewer.', q.waiting.length > 0),
     section('Done', q.done, me, 'None of your requests is finished yet.', false)));
   // The first one is where the work goes on: Enter opens it.

@@ -58,7 +58,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   const size = d.about.video ?? { width: 16, height: 9 };
   const overlay = new Overlay(canvas, caption, size, 1);
   const stage = h('div', { class: 'stage' }, video ?? h('p', { class: 'muted' }, 'This request has no video.'), canvas, caption);
-  stage.style.aspectRatio = `${size.width} / ${size.height}`;
+  stage.style.setProperty('--ratio', String(size.width / size.height));
   const mediaError = h('p', { class: 'error', role: 'alert', hidden: true });
   audio?.addEventListener('error', () => { mediaError.textContent = 'The sound cannot be played.'; mediaError.hidden = false; });
 
@@ -87,7 +87,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     while (lo < hi) { const mid = (lo + hi) >> 1; if (words[mid].start_ns <= t) lo = mid + 1; else hi = mid; }
     return lo - 1;
   };
-  const wave = new Wave(player, {
+  const wave = new Wave(player, d.about.audio?.duration_s ?? 0, {
     pick: (i) => seekTo(i),
     drag: (i, edge, t, done) => retime(i, edge, t, done),
   });
@@ -217,6 +217,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     if (!reviewing) return;
     const error = h('p', { class: 'error', role: 'alert' });
     const comment = returning.area;
+    comment.oninput = () => { error.textContent = ''; };
     const text = await ask('Return to the requestor', [comment, error], [{
       label: 'Return', primary: true, value: () => { if (comment.value.trim()) return comment.value; error.textContent = 'Say what has to change.'; comment.focus(); return undefined; },
     }]);
@@ -325,15 +326,15 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   };
   const role = held ? `${held.participant} works on it until ${new Date(held.until_utc).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}` : problem || (correcting ? 'You correct' : reviewing ? 'You review' : 'Read only');
   const about = h('div', { class: 'about' }, h('h1', {}, h('code', {}, `…${request.slice(-8)}`)), h('span', { class: `state ${d.item.rejected ? 'rejected' : d.item.state}` }, d.item.rejected ? 'rejected' : label(correcting && d.item.state === 'transcribed' ? 'in-correction' : d.item.state)),
-    h('span', {}, `${label(d.about.modality)}, ${d.about.difficulty}, by ${d.about.participant}`), h('b', {}, role));
+    h('span', {}, `${label(d.about.modality)}, ${d.about.difficulty}${d.about.participant === me.participant ? '' : `, by ${d.about.participant}`}`), h('b', {}, role));
   const takeBack = h('button', { type: 'button', class: 'small', onclick: () => void step(async () => { await call('DELETE', at(request, '/reject')); again(); }, 'Not taken back. ') }, 'Take back the rejection');
   const rejected = d.about.rejection ? h('blockquote', { class: 'returned' }, h('p', {}, h('b', {}, `${d.about.rejection.by} rejected it: `), d.about.rejection.reason), d.can.take_back ? takeBack : null) : null;
   const legend = h('p', { class: 'legend' }, h('span', { class: 'mark doubtful' }, 'doubtful'), h('span', { class: 'mark guessed' }, 'time guessed'), h('span', { class: 'mark manual' }, 'time set by hand'));
   const edits = h('div');
   main.replaceChildren(h('div', { class: 'request' },
     h('div', { class: 'left' }, about, rejected, returned, stage, mediaError,
-      h('div', { class: 'transport' }, playButton, tool('−2 s', 'Back 2 s', 'back', () => player.step_by(-2)), tool('+2 s', 'Forward 2 s', 'forward', () => player.step_by(2)), speed, h('span', { class: 'group', role: 'group', 'aria-label': 'Loop' }, 'Loop', wordLoop, segmentLoop), time),
-      h('div', { class: 'options' }, correcting ? h('label', {}, pausing, 'Pause while typing') : null, h('span', { class: 'group', role: 'group', 'aria-label': 'Zoom' }, 'Zoom', h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom out', onclick: () => wave.zoom(1 / 1.5) }, '−'), h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom in', onclick: () => wave.zoom(1.5) }, '+'))),
+      h('div', { class: 'transport' }, playButton, tool('−2 s', 'Back 2 s', 'back', () => player.step_by(-2)), tool('+2 s', 'Forward 2 s', 'forward', () => player.step_by(2)), speed, h('span', { class: 'group', role: 'group', 'aria-label': 'Loop' }, 'Loop', wordLoop, segmentLoop)),
+      h('div', { class: 'options' }, correcting ? h('label', {}, pausing, 'Pause while typing') : null, h('span', { class: 'group', role: 'group', 'aria-label': 'Zoom' }, 'Zoom', h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom out', onclick: () => wave.zoom(1 / 1.5) }, '−'), h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom in', onclick: () => wave.zoom(1.5) }, '+')), time),
       alignment, history, edits, audio),
     // A notice takes its room from the text's end: neither the lines nor the buttons jump.
     h('div', { class: 'right' }, h('div', { class: 'text-head' }, h('h2', {}, 'Transcript'), legend), editor.element, notice,

@@ -14,6 +14,18 @@ export interface WaveCallbacks {
   pick(index: number): void;
 }
 
+const NARROWEST = 0.75;
+
+/** The word, or as much of it as can be read in that width, with a sign that more follows. */
+function fitting(ctx: CanvasRenderingContext2D, text: string, width: number): string {
+  const fits = (t: string): boolean => ctx.measureText(t).width * NARROWEST <= width;
+  if (fits(text)) return text;
+  const letters = [...text];
+  let n = letters.length - 1;
+  while (n > 0 && !fits(`${letters.slice(0, n).join('')}…`)) n--;
+  return n > 0 ? `${letters.slice(0, n).join('')}…` : '';
+}
+
 export class Wave {
   readonly element: HTMLElement;
   private ws: WaveSurfer | null = null;
@@ -28,7 +40,8 @@ export class Wave {
 
   private box = h('div', { class: 'waveform' }, h('p', { class: 'muted', role: 'status' }, 'The waveform is being drawn…'));
 
-  constructor(private player: Player, private does: WaveCallbacks) {
+  /** `length_s`: of the sound, so that words lie where they will when the outline comes. */
+  constructor(private player: Player, private length_s: number, private does: WaveCallbacks) {
     this.element = h('section', { class: 'wave', 'aria-label': 'Waveform' }, this.box, this.lane);
     this.lane.addEventListener('pointerdown', (e) => this.down(e));
     this.lane.addEventListener('pointermove', (e) => this.move(e));
@@ -71,7 +84,8 @@ export class Wave {
   private perSecond(): number {
     const wrapper = this.ws?.getWrapper();
     const duration = this.ws?.getDuration() ?? 0;
-    return wrapper && duration > 0 ? wrapper.scrollWidth / duration : this.zoomed;
+    if (wrapper && duration > 0) return wrapper.scrollWidth / duration;
+    return this.length_s > 0 ? Math.max(this.zoomed, this.lane.clientWidth / this.length_s) : this.zoomed;
   }
   private x(t_ns: number): number { return this.player.seconds(t_ns) * this.perSecond() - (this.ws?.getScroll() ?? 0); }
   private t(x: number): number { return Math.round(this.player.sessionTime((x + (this.ws?.getScroll() ?? 0)) / this.perSecond())); }
@@ -141,13 +155,10 @@ export class Wave {
       ctx.lineWidth = w.timing === 'manual' ? 2 : 1;
       ctx.strokeRect(a + 0.5, 2.5, Math.max(1, b - a - 1), 27);
       if (b - a > 10) {
-        ctx.save();
-        ctx.beginPath();
-        ctx.rect(a + 3, 2, b - a - 6, 28);
-        ctx.clip();
         ctx.fillStyle = colour(now ? '--now-text' : '--text');
-        ctx.fillText(w.text, a + 4, 17);
-        ctx.restore();
+        const shown = fitting(ctx, w.text, b - a - 8);
+        // Letters a little narrower are read more easily than a word cut off.
+        if (shown) ctx.fillText(shown, a + 4, 17, b - a - 8);
       }
     }
     ctx.setLineDash([]);
