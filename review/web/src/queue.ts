@@ -41,7 +41,7 @@ export async function showQueue(main: HTMLElement, me: Me): Promise<void> {
   const n = q.correct.length + q.review.length;
   const done = takeWord();
   main.replaceChildren(h('div', { class: 'page' },
-    h('div', { class: 'title' }, h('h1', {}, n ? `${n} ${n === 1 ? 'request waits' : 'requests wait'} for you` : 'Nothing waits for you'), done ? h('p', { class: 'done', role: 'status' }, done) : null, h('span', { class: 'grow' }), start),
+    h('div', { class: 'title' }, h('h1', {}, n ? `${n} ${n === 1 ? 'request waits' : 'requests wait'} for you` : 'Nothing waits for you'), done ? h('p', { class: 'word', role: 'status' }, done) : null, h('span', { class: 'grow' }), start),
     section('To correct', q.correct, me, 'None of your own requests waits for a correction.'),
     me.roles.includes('reviewer') ? section('To review', q.review, me, 'No correction by others waits for a decision.') : null,
     section('Waiting for a reviewer', q.waiting, me, 'None of your corrections is with a reviewer.', q.waiting.length > 0),
