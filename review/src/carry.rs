@@ -4,7 +4,7 @@
 
 use crate::text::{MAX_TEXT_BYTES, MAX_WORDS, sound, tidy};
 use crate::{Error, Result};
-use redline_schemas::{Segment, Timing, Word};
+use redline_schemas::{Segment, Session, Timing, Word};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -17,6 +17,27 @@ const SHORTEST_NS: i64 = 20_000_000;
 
 /// Stands for the end of a recording whose length is not known.
 const ENDLESS_NS: i64 = i64::MAX / 4;
+
+/// Where words can lie: session time with sound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Heard {
+    /// Where the sound begins.
+    pub start_ns: i64,
+    /// Where it ends, or the recording.
+    pub end_ns: i64,
+}
+
+impl Heard {
+    /// The sound of a session; without sound, or with that of a video, all of it.
+    #[must_use]
+    pub fn of(s: &Session) -> Self {
+        let end = if s.duration_ns > 0 { s.duration_ns } else { ENDLESS_NS };
+        match s.streams.audio.as_ref().and_then(|a| a.clock.span_ns()) {
+            Some((from, to)) if from.max(0) < to.min(end) => Self { start_ns: from.max(0), end_ns: to.min(end) },
+            _ => Self { start_ns: 0, end_ns: end },
+        }
+    }
+}
 
 /// How long a diff may take before it settles for a coarser one.
 const DIFF_DEADLINE: Duration = Duration::from_millis(500);
@@ -89,9 +110,9 @@ impl Had {
 /// Words that sound as before keep time, score and timing. A replaced stretch shares the time of
 /// what it replaced; an inserted one goes into the gap between its neighbours. New words beside
 /// guesses of the same line share with them, so that it makes no difference whether words were typed
-/// at once or one by one. No new word lies outside of the recording, or has no length.
+/// at once or one by one. No new word lies outside of the sound, or has no length.
 #[must_use]
-pub fn carry(base: &[Word], text: &str, duration_ns: i64) -> Vec<Word> {
+pub fn carry(base: &[Word], text: &str, heard: Heard) -> Vec<Word> {
     let (slots, gone) = slots(base, text);
     let mut out: Vec<Word> = Vec::with_capacity(slots.len());
     let mut rest = slots.as_slice();
@@ -108,7 +129,7 @@ pub fn carry(base: &[Word], text: &str, duration_ns: i64) -> Vec<Word> {
         let taken = stretches.iter().filter_map(|i| gone.get(*i)).flatten().copied();
         let had = Had::of(taken.chain(run.iter().filter_map(|s| s.kept)));
         let next = after.iter().find_map(|s| s.kept);
-        let (start, end) = room(had, out.last(), next, run.len(), limit(duration_ns));
+        let (start, end) = room(had, out.last(), next, run.len(), heard);
         let texts: Vec<&str> = run.iter().map(|s| s.text).collect();
         out.extend(spread(&texts, start, end));
     }
@@ -137,16 +158,12 @@ fn slots<'a>(base: &'a [Word], text: &'a str) -> (Vec<Slot<'a>>, Vec<Vec<&'a Wor
     (slots, gone)
 }
 
-fn limit(duration_ns: i64) -> i64 {
-    if duration_ns > 0 { duration_ns } else { ENDLESS_NS }
-}
-
 /// Where a run of words goes that stands between two others.
-fn room(had: Option<Had>, before: Option<&Word>, after: Option<&Word>, words: usize, limit: i64) -> (i64, i64) {
+fn room(had: Option<Had>, before: Option<&Word>, after: Option<&Word>, words: usize, heard: Heard) -> (i64, i64) {
     let n = words as i64;
     let (wanted, least) = (ROOM_NS.saturating_mul(n), SHORTEST_NS.saturating_mul(n));
-    let said = before.map_or(0, |w| w.end_ns);
-    let high = after.map_or(limit.max(said), |w| w.start_ns);
+    let said = before.map_or(heard.start_ns, |w| w.end_ns);
+    let high = after.map_or(heard.end_ns.max(said), |w| w.start_ns);
     let low = said.min(high);
     let (start, end) = match (had, before, after) {
         (Some(h), ..) => {
@@ -167,20 +184,20 @@ fn room(had: Option<Had>, before: Option<&Word>, after: Option<&Word>, words: us
     let end = end.max(start.saturating_add(least).min(high));
     let start = start.min(low.max(end - least));
     // Words that follow each other without a gap: the end of the one before is shared.
-    let middle = before.map_or(0, |w| w.start_ns + (w.end_ns - w.start_ns).max(0) / 2);
+    let middle = before.map_or(low, |w| w.start_ns + (w.end_ns - w.start_ns).max(0) / 2);
     (start.min(middle.max(end - least)), end)
 }
 
 /// Gives guesses that have no length, or lie outside of the recording, their share of the room around them.
-fn mend(words: &mut [Word], limit: i64) {
+fn mend(words: &mut [Word], heard: Heard) {
     let guess = |w: &Word| w.timing == Timing::Interpolated;
     let mut at = 0;
     while at < words.len() {
         let len = words[at..].iter().take_while(|w| guess(w)).count();
         let (done, rest) = words.split_at_mut(at);
         let (run, after) = rest.split_at_mut(len);
-        if run.iter().any(|w| w.start_ns >= w.end_ns || w.end_ns > limit) {
-            let (start, end) = room(Had::of(run.iter()), done.last(), after.first(), len, limit);
+        if run.iter().any(|w| w.start_ns >= w.end_ns || w.end_ns > heard.end_ns) {
+            let (start, end) = room(Had::of(run.iter()), done.last(), after.first(), len, heard);
             let texts: Vec<String> = run.iter().map(|w| w.text.clone()).collect();
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             for (w, new) in run.iter_mut().zip(spread(&texts, start, end)) {
@@ -197,7 +214,7 @@ fn mend(words: &mut [Word], limit: i64) {
 /// `base` where word and times are those of `base`; otherwise the times are manual when the
 /// page says so, else interpolated. Guesses without length get one. Without words the times are
 /// carried over from `base`.
-pub fn admit(base: &[Word], text: &str, words: Option<Vec<Word>>, duration_ns: i64) -> Result<(String, Vec<Word>)> {
+pub fn admit(base: &[Word], text: &str, words: Option<Vec<Word>>, heard: Heard) -> Result<(String, Vec<Word>)> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(Error::Invalid(format!("the text is longer than {MAX_TEXT_BYTES} bytes")));
     }
@@ -207,7 +224,7 @@ pub fn admit(base: &[Word], text: &str, words: Option<Vec<Word>>, duration_ns: i
         return Err(Error::Invalid(format!("the text has more than {MAX_WORDS} words")));
     }
     let Some(mut words) = words else {
-        let words = carry(base, &text, duration_ns);
+        let words = carry(base, &text, heard);
         return Ok((text, words));
     };
     if !text.split_whitespace().eq(words.iter().map(|w| w.text.as_str())) {
@@ -228,14 +245,14 @@ pub fn admit(base: &[Word], text: &str, words: Option<Vec<Word>>, duration_ns: i
             w.timing = k.timing;
             continue;
         }
-        if w.start_ns < 0 || w.end_ns > duration_ns.max(0).saturating_add(3_600_000_000_000) {
+        if w.start_ns < 0 || w.end_ns > heard.end_ns.saturating_add(3_600_000_000_000) {
             return Err(Error::Invalid(format!("“{}” lies outside the recording", w.text)));
         }
         w.score = None;
         w.timing = if w.timing == Timing::Manual { Timing::Manual } else { Timing::Interpolated };
     }
     let known = base.iter().map(|w| w.end_ns).max().unwrap_or(0);
-    mend(&mut words, limit(duration_ns).max(known));
+    mend(&mut words, Heard { end_ns: heard.end_ns.max(known), ..heard });
     Ok((text, words))
 }
 
@@ -271,6 +288,18 @@ mod tests {
     use proptest::prelude::*;
 
     const MS: i64 = 1_000_000;
+
+    fn until(end_ns: i64) -> Heard {
+        Heard { start_ns: 0, end_ns: if end_ns > 0 { end_ns } else { ENDLESS_NS } }
+    }
+
+    fn carry(base: &[Word], text: &str, end_ns: i64) -> Vec<Word> {
+        super::carry(base, text, until(end_ns))
+    }
+
+    fn admit(base: &[Word], text: &str, words: Option<Vec<Word>>, end_ns: i64) -> Result<(String, Vec<Word>)> {
+        super::admit(base, text, words, until(end_ns))
+    }
 
     /// A word a second, with 200 ms of quiet after each.
     fn base(text: &str) -> Vec<Word> {
@@ -358,6 +387,15 @@ mod tests {
         assert_eq!(times(&typed(&b, "a b", "c d", "", 2_100 * MS))[2..], [("c", 1800, 1950), ("d", 1950, 2100)]);
         assert_eq!(times(&carry(&b, "a b c d", 1_800 * MS))[2..], [("c", 1760, 1780), ("d", 1780, 1800)], "no room is left");
         assert_eq!(times(&carry(&b, "a b c d", 60_000 * MS))[2..], [("c", 1800, 2000), ("d", 2000, 2200)]);
+    }
+
+    #[test]
+    fn words_lie_in_the_sound_not_before_it() {
+        let mut b = base("a b");
+        b.iter_mut().for_each(|w| (w.start_ns, w.end_ns) = (w.start_ns + 700 * MS, w.end_ns + 700 * MS));
+        let heard = Heard { start_ns: 500 * MS, end_ns: 2_600 * MS };
+        let w = super::carry(&b, "x y a b z", heard);
+        assert_eq!(times(&w), [("x", 500, 600), ("y", 600, 700), ("a", 700, 1500), ("b", 1700, 2500), ("z", 2500, 2600)]);
     }
 
     #[test]

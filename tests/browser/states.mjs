@@ -31,14 +31,18 @@ async function wordsOneByOne(p1) {
   await select(p1, 0, ' edge');
   await p1.keyboard.press('ArrowLeft');
   for (const word of [' upper', ' left', ' outer']) { await p1.keyboard.type(word, { delay: 5 }); await saved(p1); }
+  await p1.keyboard.press('Home');
+  for (const word of ['so ', 'then ', 'please ']) { await p1.keyboard.type(word, { delay: 5 }); await saved(p1); }
   await p1.locator('.line').nth(1).focus();
   await p1.keyboard.press('End');
   const many = 'one two three four five six seven eight nine ten eleven twelve';
   for (const word of many.split(' ')) await p1.keyboard.type(` ${word}`, { delay: 1 });
   await saved(p1);
   const { draft, about } = await server(p1, want.typed);
-  assert.equal(draft.text, `make the fill it on this upper left outer edge\ntwo millimeters bigger please ${many}`);
-  assert.ok(draft.words.every((w) => w.start_ns < w.end_ns && w.end_ns <= about.duration_ns), JSON.stringify(draft.words));
+  assert.equal(draft.text, `so then please make the fill it on this upper left outer edge\ntwo millimeters bigger please ${many}`);
+  // The sound begins at 0.05 s and lasts longer than the recording.
+  assert.deepEqual(about.heard, { start_ns: 50_000_000, end_ns: 6_000_000_000 });
+  assert.ok(draft.words.every((w) => w.start_ns >= 50_000_000 && w.start_ns < w.end_ns && w.end_ns <= 6_000_000_000), JSON.stringify(draft.words));
   const [status] = await api(p1, 'PUT', at(want.twin, '/draft'), { seq: 0, text: draft.text });
   assert.equal(status, 200);
   assert.deepEqual(timed(draft.words), timed((await server(p1, want.twin)).draft.words));

@@ -3,6 +3,7 @@
 use super::error::Reply;
 use super::who::Who;
 use super::{App, AppState};
+use crate::carry::Heard;
 use crate::reject::may_take_back;
 use crate::store::Item;
 use crate::text::words_of;
@@ -113,7 +114,7 @@ fn about(m: &RequestManifest) -> Value {
     json!({
         "participant": m.participant, "model": m.model, "modality": m.modality, "difficulty": m.difficulty,
         "status": m.status, "rejection": m.rejection, "note": m.note,
-        "duration_ns": m.session.duration_ns, "audio": audio, "video": video,
+        "duration_ns": m.session.duration_ns, "heard": Heard::of(&m.session), "audio": audio, "video": video,
     })
 }
 

@@ -13,6 +13,8 @@ export interface Round {
   id: string; number: number; author: string; created_utc: string; text: string; words: Word[]; base?: string;
   changed: boolean; char_edits: number; word_edits: number; decision: Decision | null;
 }
+/** Where words can lie: session time with sound. */
+export interface Heard { start_ns: number; end_ns: number }
 export interface Text { text: string; words: Word[] }
 export interface Draft extends Text { base: string | null; seq: number; updated_utc: string }
 export type TimeMap = [number, number][];
@@ -22,7 +24,7 @@ export interface Details {
   realignment: Realignment | null;
   about: {
     participant: string; model?: string; modality: string; difficulty: string; status: string; note?: string;
-    rejection: { by: string; reason: string; at_utc: string } | null; duration_ns: number;
+    rejection: { by: string; reason: string; at_utc: string } | null; duration_ns: number; heard: Heard;
     audio: { map: TimeMap; duration_s: number } | null;
     video: { map: TimeMap; width: number; height: number; has_audio: boolean } | null;
   };

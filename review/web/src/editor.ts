@@ -1,6 +1,6 @@
 // The text, one line a segment, edited in place. Marks are painted over plain text (CSS highlights), so a long
 // transcript is no larger in the page than its text, and a keystroke touches one line only.
-import type { Text, Word } from './api';
+import type { Heard, Text, Word } from './api';
 import { clock, h } from './dom';
 import { Known, type Segment, carry, clean, isGuess, toSegments, toText, tokens } from './text';
 
@@ -23,8 +23,7 @@ export class Editor {
   private starts: number[] = [];
   private now = -1;
 
-  /** `end`: where the recording ends, so that no guess lies beyond it. */
-  constructor(private editable: boolean, private end: number) {
+  constructor(private editable: boolean, private heard: Heard) {
     for (const name of PAINTED) CSS.highlights?.set(name, new Highlight());
     this.element.addEventListener('beforeinput', (e) => this.before(e as InputEvent));
     this.element.addEventListener('input', (e) => this.input(e));
@@ -120,7 +119,7 @@ export class Editor {
       e.preventDefault();
       const [a, b] = [s.text.slice(0, from), s.text.slice(to)];
       if (!a.trim() || !b.trim()) return;
-      const words = carry(s.words, `${a} ${b}`, this.known, undefined, undefined, this.end);
+      const words = carry(s.words, `${a} ${b}`, this.known, undefined, undefined, this.heard);
       const n = tokens(a).length;
       this.replace(row, 1, [{ text: a.trimEnd(), words: words.slice(0, n) }, { text: b.trimStart(), words: words.slice(n) }], row + 1, 0);
     } else if (e.inputType.startsWith('delete') && from === to) {
@@ -155,7 +154,7 @@ export class Editor {
     const before = this.segments.slice(0, row).findLast((s) => s.words.length)?.words.at(-1);
     const after = this.segments.slice(row + 1).find((s) => s.words.length)?.words[0];
     const segments = [...this.segments];
-    segments[row] = { text, words: carry(segments[row].words, text, this.known, before, after, this.end) };
+    segments[row] = { text, words: carry(segments[row].words, text, this.known, before, after, this.heard) };
     this.show(segments);
   }
 

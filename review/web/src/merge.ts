@@ -1,6 +1,6 @@
 // Two windows changed the same text: both are shown, nothing is overwritten unseen.
 import { diff3Merge } from 'node-diff3';
-import type { Text } from './api';
+import type { Heard, Text } from './api';
 import { renderDiff } from './diffview';
 import { ask, h } from './dom';
 import { Known, carry, toSegments, toText, tokens } from './text';
@@ -8,7 +8,7 @@ import { Known, carry, toSegments, toText, tokens } from './text';
 const split = (t: string): string[] => t.match(/\n|[^\s]+/g) ?? [];
 const join = (w: string[]): string => w.join(' ').replace(/ ?\n ?/g, '\n');
 
-export async function merge(base: Text, mine: Text, theirs: Text, end: number): Promise<Text | undefined> {
+export async function merge(base: Text, mine: Text, theirs: Text, heard: Heard): Promise<Text | undefined> {
   const regions = diff3Merge(split(mine.text), split(base.text), split(theirs.text), { excludeFalseConflicts: true });
   const chosen: string[][] = regions.map((r) => r.ok ?? r.conflict?.a ?? []);
   const preview = h('p', { class: 'preview' });
@@ -36,7 +36,7 @@ export async function merge(base: Text, mine: Text, theirs: Text, end: number): 
   const known = new Known();
   known.add(mine.words);
   known.add(theirs.words);
-  const words = carry(mine.words, picked, known, undefined, undefined, end);
+  const words = carry(mine.words, picked, known, undefined, undefined, heard);
   let at = 0;
   return toText(toSegments({ text: picked, words }).map((s) => { const n = tokens(s.text).length; at += n; return { ...s, words: words.slice(at - n, at) }; }));
 }

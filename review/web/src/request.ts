@@ -63,7 +63,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   audio?.addEventListener('error', () => { mediaError.textContent = 'The sound cannot be played.'; mediaError.hidden = false; });
 
   // Text --------------------------------------------------------------------------------------------------------
-  const editor = new Editor(correcting, d.about.duration_ns);
+  const editor = new Editor(correcting, d.about.heard);
   editor.learn(d.automatic.words);
   editor.learn(handedIn.words);
   const diff = h('div', { class: 'diff-box', tabindex: '0', role: 'region', 'aria-label': 'Changes' });
@@ -150,7 +150,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
       }
       const theirs: Text = fresh.draft ?? handedIn;
       if (theirs.text === mine.text) { drafts.rebase(fresh.draft?.seq ?? 0); await drafts.save(); return; }
-      const merged = await merge(acknowledged, mine, theirs, d.about.duration_ns);
+      const merged = await merge(acknowledged, mine, theirs, d.about.heard);
       if (!merged) { warn('Not saved: another window saved in the meantime.', h('button', { type: 'button', onclick: () => { notice.hidden = true; void settle(editor.text); } }, 'Put the two together')); return; }
       editor.load(merged, true);
       drafts.rebase(fresh.draft?.seq ?? 0);

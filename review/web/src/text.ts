@@ -1,6 +1,6 @@
 // Words and their times: what an edit keeps, and what it guesses.
 import { diffArrays } from 'diff';
-import type { Text, Word } from './api';
+import type { Heard, Text, Word } from './api';
 
 /** A line of the text with its words. Never changed in place, so that undo can keep old ones. */
 export interface Segment { readonly text: string; readonly words: readonly Word[] }
@@ -8,7 +8,7 @@ export interface Segment { readonly text: string; readonly words: readonly Word[
 // As in carry.rs: the server gives new words the same times when it is sent a text without any.
 const ROOM_NS = 200_000_000;
 const SHORTEST_NS = 20_000_000;
-const ENDLESS_NS = 2 ** 61;
+const ANYWHERE: Heard = { start_ns: 0, end_ns: 2 ** 61 };
 
 export const tokens = (text: string): string[] => text.match(/\S+/g) ?? [];
 
@@ -56,12 +56,12 @@ const had = (words: readonly Word[]): Had | undefined => (words.length
   ? { start: Math.min(...words.map((w) => w.start_ns)), end: Math.max(...words.map((w) => w.end_ns)), words: words.length } : undefined);
 
 /** Where a run of words goes that stands between two others: into what it replaces, else into the gap. */
-function room(h: Had | undefined, before: Word | undefined, after: Word | undefined, words: number, limit: number): [number, number] {
+function room(h: Had | undefined, before: Word | undefined, after: Word | undefined, words: number, heard: Heard): [number, number] {
   const wanted = ROOM_NS * words;
   const least = SHORTEST_NS * words;
   const clamp = (x: number, low: number, high: number): number => Math.min(Math.max(x, low), high);
-  const said = before?.end_ns ?? 0;
-  const high = after ? after.start_ns : Math.max(limit, said);
+  const said = before?.end_ns ?? heard.start_ns;
+  const high = after ? after.start_ns : Math.max(heard.end_ns, said);
   const low = Math.min(said, high);
   let [start, end] = before && after ? [low, high] : after ? [high - wanted, high] : [low, low + wanted];
   if (h) {
@@ -76,7 +76,7 @@ function room(h: Had | undefined, before: Word | undefined, after: Word | undefi
   end = Math.max(end, Math.min(start + least, high));
   start = Math.min(start, Math.max(low, end - least));
   // Words that follow each other without a gap: the end of the one before is shared.
-  const middle = before ? before.start_ns + Math.floor(Math.max(0, before.end_ns - before.start_ns) / 2) : 0;
+  const middle = before ? before.start_ns + Math.floor(Math.max(0, before.end_ns - before.start_ns) / 2) : low;
   return [Math.min(start, Math.max(middle, end - least)), end];
 }
 
@@ -118,7 +118,7 @@ function slots(old: readonly Word[], text: string): [Slot[], Word[][]] {
  * The words of `text`, with the times that `old` gives; `before` and `after` are the neighbouring lines' words. New words
  * beside guesses of the same line share with them: typed one by one they lie where they would if typed at once.
  */
-export function carry(old: readonly Word[], text: string, known: Known, before?: Word, after?: Word, limit = 0): Word[] {
+export function carry(old: readonly Word[], text: string, known: Known, before?: Word, after?: Word, heard = ANYWHERE): Word[] {
   const [all, gone] = slots(old, text);
   const out: Word[] = [];
   for (let at = 0, end = 0; at < all.length; at = end) {
@@ -129,7 +129,7 @@ export function carry(old: readonly Word[], text: string, known: Known, before?:
     const stretches = new Set(run.filter((s) => !s.kept).map((s) => s.stretch));
     const taken = [...[...stretches].flatMap((i) => gone[i]), ...run.flatMap((s) => s.kept ?? [])];
     const next = all.slice(end).find((s) => s.kept)?.kept ?? after;
-    const span = room(had(taken), out[out.length - 1] ?? before, next, run.length, limit > 0 ? limit : ENDLESS_NS);
+    const span = room(had(taken), out[out.length - 1] ?? before, next, run.length, heard);
     spread(run.map((s) => s.text), ...span).forEach(([start_ns, end_ns], i) => {
       const { text } = run[i];
       const found = known.find(text, start_ns, end_ns);
