@@ -1,7 +1,11 @@
 // Messages to the server, and the shapes of its answers.
 
 export type Timing = 'aligned' | 'inferred' | 'interpolated' | 'manual';
-export interface Word { text: string; start_ns: number; end_ns: number; score?: number; timing: Timing }
+export interface Word {
+  text: string; start_ns: number; end_ns: number; score?: number; timing: Timing;
+  /** In the page only: the words with certain times that a guess stands in place of. */
+  was?: readonly Word[];
+}
 export type State = 'transcribed' | 'in-correction' | 'in-review' | 'returned' | 'accepted';
 export interface Item {
   request: string; requestor: string; modality: string; difficulty: string; state: State; version: number;

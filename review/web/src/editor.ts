@@ -225,7 +225,7 @@ export class Editor {
     if (keep) this.remember(-1, 0);
     const segments = [...this.segments];
     const words = [...segments[at.row].words];
-    words[at.word] = { ...words[at.word], start_ns, end_ns, timing: 'manual', score: undefined };
+    words[at.word] = { ...words[at.word], start_ns, end_ns, timing: 'manual', score: undefined, was: undefined };
     segments[at.row] = { ...segments[at.row], words };
     this.segments = segments;
     this.relabel();

@@ -86,6 +86,12 @@ interface Slot { text: string; line: number; kept?: Word; stretch: number }
 const loose = (s: Slot): boolean => !s.kept || s.kept.timing === 'interpolated';
 const joins = (a: Slot, b: Slot): boolean => loose(a) && loose(b) && (a.line === b.line || (!a.kept && !b.kept && a.stretch === b.stretch));
 
+/**
+ * What an edit starts from: in place of guesses, the words that they replaced. So a word that is typed into another on the
+ * way (“some edge”, typed in front of “edge”, is “sedge” first) comes out of it with its own time.
+ */
+const certain = (words: readonly Word[]): Word[] => words.flatMap((w) => w.was ?? w);
+
 /** The words of `text`, and for each stretch of new ones what is gone in its place. */
 function slots(old: readonly Word[], text: string): [Slot[], Word[][]] {
   const now = text.split('\n').flatMap((l, line) => tokens(l).map((text) => ({ text, line })));
@@ -119,7 +125,8 @@ function slots(old: readonly Word[], text: string): [Slot[], Word[][]] {
  * beside guesses of the same line share with them: typed one by one they lie where they would if typed at once.
  */
 export function carry(old: readonly Word[], text: string, known: Known, before?: Word, after?: Word, heard = ANYWHERE): Word[] {
-  const [all, gone] = slots(old, text);
+  const [all, gone] = slots(certain(old), text);
+  const given = new Set<number>();
   const out: Word[] = [];
   for (let at = 0, end = 0; at < all.length; at = end) {
     end = at + 1;
@@ -131,9 +138,14 @@ export function carry(old: readonly Word[], text: string, known: Known, before?:
     const next = all.slice(end).find((s) => s.kept)?.kept ?? after;
     const span = room(had(taken), out[out.length - 1] ?? before, next, run.length, heard);
     spread(run.map((s) => s.text), ...span).forEach(([start_ns, end_ns], i) => {
-      const { text } = run[i];
+      const { text, kept, stretch } = run[i];
       const found = known.find(text, start_ns, end_ns);
-      out.push(found ? { ...found, text } : { text, start_ns, end_ns, timing: 'interpolated' });
+      if (found) { out.push({ ...found, text }); return; }
+      const lost = kept ? [] : gone[stretch].filter((w) => w.timing !== 'interpolated');
+      // The first word of a stretch remembers for all of them.
+      const was = lost.length === 0 ? {} : { was: given.has(stretch) ? [] : lost };
+      if (lost.length) given.add(stretch);
+      out.push({ text, start_ns, end_ns, timing: 'interpolated', ...was });
     });
   }
   return out;
@@ -152,7 +164,7 @@ export function toSegments(t: Text): Segment[] {
 
 export function toText(segments: readonly Segment[]): Text {
   const kept = segments.map((s) => ({ ...s, text: tokens(s.text).join(' ') })).filter((s) => s.text);
-  return { text: kept.map((s) => s.text).join('\n'), words: kept.flatMap((s) => s.words) };
+  return { text: kept.map((s) => s.text).join('\n'), words: kept.flatMap((s) => s.words.map((w) => { if (!w.was) return w; const { was: _, ...plain } = w; return plain; })) };
 }
 
 export interface Piece { text: string; kind: 'same' | 'added' | 'removed' }
