@@ -19,6 +19,8 @@ export class Editor {
   private undone: Step[] = [];
   private done: Step[] = [];
   private lastTyped = { at: 0, row: -1 };
+  /** The line's words when this stretch of typing began: what it is on the way to its end says nothing of times. */
+  private origin: readonly Word[] = [];
   private known = new Known();
   private starts: number[] = [];
   private now = -1;
@@ -41,6 +43,7 @@ export class Editor {
   /** Puts a text in; `keep` makes it a step that undo takes back. */
   load(t: Text, keep = false): void {
     if (keep) this.remember(0, 0);
+    this.lastTyped = { at: 0, row: -1 };
     const segments = toSegments(t);
     this.show(segments.length ? segments : [{ text: '', words: [] }]);
   }
@@ -140,7 +143,7 @@ export class Editor {
     if (row < 0 || (e instanceof InputEvent && e.isComposing)) return;
     const { from } = this.caret();
     const now = performance.now();
-    if (this.lastTyped.row !== row || now - this.lastTyped.at > JOIN_MS) this.remember(row, from);
+    if (this.lastTyped.row !== row || now - this.lastTyped.at > JOIN_MS) { this.remember(row, from); this.origin = this.segments[row].words; }
     this.lastTyped = { at: now, row };
     const raw = this.rows[row].textContent ?? '';
     const text = clean(raw);
@@ -154,7 +157,7 @@ export class Editor {
     const before = this.segments.slice(0, row).findLast((s) => s.words.length)?.words.at(-1);
     const after = this.segments.slice(row + 1).find((s) => s.words.length)?.words[0];
     const segments = [...this.segments];
-    segments[row] = { text, words: carry(segments[row].words, text, this.known, before, after, this.heard) };
+    segments[row] = { text, words: carry(this.origin, text, this.known, before, after, this.heard) };
     this.show(segments);
   }
 
@@ -223,6 +226,7 @@ export class Editor {
     const at = this.place(index);
     if (!at) return;
     if (keep) this.remember(-1, 0);
+    this.lastTyped = { at: 0, row: -1 };
     const segments = [...this.segments];
     const words = [...segments[at.row].words];
     words[at.word] = { ...words[at.word], start_ns, end_ns, timing: 'manual', score: undefined, was: undefined };

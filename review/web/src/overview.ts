@@ -71,14 +71,16 @@ export async function askReason(place: string, what: string, send: (reason: stri
 }
 
 /** `step` runs what a button does, and shows what goes wrong with it. */
-export async function editsOf(me: Me, request: string, step: (f: () => Promise<unknown>) => Promise<void>, reload: () => void): Promise<HTMLElement | null> {
+export async function editsOf(me: Me, request: string, step: (f: () => Promise<unknown>) => Promise<void>, open = false): Promise<HTMLElement | null> {
   const edits = await get<Edit[]>(at(request, '/edits')).catch((e: unknown) => (e instanceof Refusal ? [] : Promise.reject(e)));
   const path = (e: Edit): string => `/api/edits/${encodeURIComponent(e.id)}/reject`;
-  const reject = (e: Edit): Promise<void> => step(async () => { if (await askReason(`${me.participant}.edit.${e.id}`, 'the edit', (reason) => post(path(e), { reason }))) reload(); });
-  const takeBack = (e: Edit): Promise<void> => step(async () => { await call('DELETE', path(e)); reload(); });
+  const reject = (e: Edit): Promise<void> => step(async () => { if (await askReason(`${me.participant}.edit.${e.id}`, 'the edit', (reason) => post(path(e), { reason }))) await anew(); });
+  const takeBack = (e: Edit): Promise<void> => step(async () => { await call('DELETE', path(e)); await anew(); });
   const button = (label: string, press: () => Promise<void>): HTMLElement => h('button', { type: 'button', class: 'small', onclick: () => void press() }, label);
   const rows = edits.map((e) => h('li', {}, h('code', {}, `…${e.id.slice(-8)}`), ` by ${e.participant}${e.seconds ? `, ${Math.round(e.seconds)} s` : ''} `,
     e.rejection ? h('span', { class: 'state rejected' }, `rejected by ${e.rejection.by}: ${e.rejection.reason}`) : null, ' ',
     e.take_back ? button('Take back', () => takeBack(e)) : e.rejection || e.own ? null : button('Reject…', () => reject(e))));
-  return edits.length ? h('details', { class: 'side' }, h('summary', {}, `Edits of this request (${edits.length})`), h('ul', { class: 'edits' }, rows)) : null;
+  const list = h('details', { class: 'side', open }, h('summary', {}, `Edits of this request (${edits.length})`), h('ul', { class: 'edits' }, rows));
+  const anew = async (): Promise<void> => { const fresh = await editsOf(me, request, step, true); if (fresh) list.replaceWith(fresh); };
+  return edits.length ? list : null;
 }

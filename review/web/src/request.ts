@@ -18,7 +18,7 @@ import { Wave } from './wave';
 const NUDGE_NS = 10_000_000;
 const SHORTEST_NS = 20_000_000;
 const SAVED: Record<SaveState, string> = {
-  saved: 'Saved', typing: 'Typing…', saving: 'Saving…', away: 'Server away: kept in this browser', stale: 'Changed elsewhere', refused: 'Not saved',
+  saved: 'Saved', typing: 'Typing…', saving: 'Saving…', away: 'Server away: kept here', stale: 'Changed elsewhere', refused: 'Not saved',
 };
 
 const reason = (e: unknown): string => sentence(e instanceof Refusal ? e.message : String(e));
@@ -351,7 +351,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
 
   // What takes a while comes after the text.
   void get<Events>(at(request, '/events')).then((events) => { if (gone) return; overlay.load(events); wave.mark(overlay.spans(d.about.duration_ns)); overlay.show(player.time); }).catch(() => {});
-  if (d.can.reject || d.can.take_back) void editsOf(me, request, step, again).then((list) => { if (list) edits.replaceWith(list); }).catch(() => {});
+  if (d.can.reject || d.can.take_back) void editsOf(me, request, step).then((list) => { if (list) edits.replaceWith(list); }).catch(() => {});
   if (d.about.audio) void outline(request, () => gone).then((peaks) => { if (!gone) wave.load(peaks); });
   else wave.load(null);
 
