@@ -89,6 +89,9 @@ async function invisible(p1) {
   assert.match(refused.message, /cannot be seen \(U\+0007\) after “the”; take it out/);
 }
 
+/** Esc, and the dialog is gone. */
+const dismiss = async (page) => { await page.keyboard.press('Escape'); await page.locator('dialog').waitFor({ state: 'detached' }); };
+
 /** Esc costs no comment and no reason; a rejection frees the request, and is taken back. */
 async function dialogs() {
   const p2 = await person('P02');
@@ -96,21 +99,21 @@ async function dialogs() {
   await p2.keyboard.press('KeyR');
   const comment = p2.getByRole('textbox', { name: 'Comment' });
   await comment.fill('It says two, not too.');
-  await p2.keyboard.press('Escape');
+  await dismiss(p2);
   await p2.keyboard.press('KeyR');
   assert.equal(await comment.inputValue(), 'It says two, not too.');
-  await p2.keyboard.press('Escape');
+  await dismiss(p2);
   await p2.reload();
   await p2.locator('.line').first().waitFor();
   await p2.keyboard.press('KeyR');
   assert.equal(await comment.inputValue(), 'It says two, not too.', 'also after a reload');
-  await p2.keyboard.press('Escape');
+  await dismiss(p2);
 
   const open = p2.getByRole('button', { name: 'Reject request…' });
   const reason = p2.getByRole('textbox', { name: 'Reason' });
   await open.click();
   await reason.fill('No word can be understood.');
-  await p2.keyboard.press('Escape');
+  await dismiss(p2);
   await open.click();
   assert.equal(await reason.inputValue(), 'No word can be understood.');
   await shot(p2, 'reject');
@@ -129,7 +132,7 @@ async function dialogs() {
   assert.equal(await p2.locator('.about .state').textContent(), 'in review');
   await open.click();
   assert.equal(await reason.inputValue(), '', 'what was sent is not offered again');
-  await p2.keyboard.press('Escape');
+  await dismiss(p2);
 
   // Edits too.
   await visit(p2, want.edited);
