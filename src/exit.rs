@@ -33,11 +33,24 @@ pub struct Coded {
 
 impl fmt::Display for Coded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.source)
+        f.write_str(&told(&self.source))
     }
 }
 
 impl std::error::Error for Coded {}
+
+/// An error and its causes for people. Many errors name their cause in their own words: it is not said again.
+pub fn told(e: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in e.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
 
 /// Gives an error its exit code.
 pub trait WithExit<T> {
@@ -107,4 +120,19 @@ pub fn code_of(e: &anyhow::Error) -> Exit {
         }
     }
     Exit::Failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let missing = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file");
+        let inner = redline_schemas::Error::Io { path: "a.json".into(), action: "could not open", source: missing };
+        let e = Err::<(), _>(inner).context("not imported").exit(Exit::Input).context("b").unwrap_err();
+        assert_eq!(told(&e), "b: not imported: a.json: could not open: no such file");
+        assert_eq!(code_of(&e), Exit::Input);
+    }
 }

@@ -65,7 +65,8 @@ fn a_release_loads_validates_and_hides_who_and_what_it_must() {
     // R3 is rejected; E3 is by somebody who has not consented to the text in force.
     change_request(&c, "R3", |m| {
         m.status = Status::Rejected;
-        m.rejection = Some(Rejection { by: ParticipantId::new("P02").unwrap(), at_utc: sample::start(), reason: "unclear".into() });
+        m.rejection =
+            Some(Rejection { by: ParticipantId::new("P02").unwrap(), at_utc: sample::start(), reason: "unclear".into(), was: None });
     });
     let mut people = c.participants().unwrap();
     // To a text that is no longer in force.

@@ -5,7 +5,7 @@
 mod review_support;
 
 use redline_schemas::{Difficulty, Modality, Status, Timing, TranscriptKind};
-use review_support::{HEARD, Server, corpus, plain, redline, request};
+use review_support::{HEARD, Server, corpus, edit_of, plain, redline, request};
 use serde_json::{Value, json};
 
 #[test]
@@ -141,13 +141,7 @@ fn rejected_requests_and_edits_are_kept_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let c = corpus(dir.path());
     let id = plain(&c);
-    let edit = redline_schemas::EditId::generate();
-    std::fs::create_dir_all(c.edit_dir(&edit).path()).unwrap();
-    let mut manifest = serde_json::to_value(c.request(&id).unwrap()).unwrap();
-    manifest["id"] = json!(edit);
-    manifest["request"] = json!(id);
-    manifest["participant"] = json!("P03");
-    redline_schemas::fsio::write_json(&c.edit_dir(&edit).edit_json(), &manifest).unwrap();
+    let edit = edit_of(&c, &id, "P03");
     let server = Server::start(dir.path(), &[]);
     let (asks, reviews) = (server.join("P01"), server.join("P02"));
 
@@ -169,6 +163,157 @@ fn rejected_requests_and_edits_are_kept_with_the_reason() {
     assert_eq!((kept.status, why.reason.as_str(), why.by.as_str()), (Status::Rejected, "no sound", "P02"));
     assert_eq!(asks.put(&format!("/api/requests/{id}/draft"), json!({ "seq": 0, "text": "x" })).0, 409);
     assert_eq!(asks.get("/api/queue")["correct"], json!([]));
+}
+
+#[test]
+fn a_rejection_frees_the_request_and_is_taken_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let id = plain(&c);
+    let edit = edit_of(&c, &id, "P03");
+    // Mended after a crash: that is what it is again afterwards.
+    let mut m = c.request(&id).unwrap();
+    m.status = Status::Recovered;
+    redline_schemas::fsio::write_json(&c.request_dir(&id).request_json(), &m).unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let (asks, reviews, other, coordinates) = (server.join("P01"), server.join("P02"), server.join("P03"), server.join("C01"));
+    let reject = format!("/api/requests/{id}/reject");
+    let take_back = |p: &review_support::Person, path: &str| p.send("DELETE", path, None).0;
+    let item = || asks.get(&format!("/api/requests/{id}"))["item"].clone();
+
+    assert_eq!(asks.put(&format!("/api/requests/{id}/draft"), json!({ "seq": 0, "text": "make" })).0, 200);
+    assert_eq!(item()["claim"]["participant"], "P01");
+    assert_eq!(take_back(&reviews, &reject), 409, "there is nothing to take back");
+    assert_eq!(reviews.post(&reject, json!({ "reason": "no sound" })).0, 200);
+    assert_eq!((&item()["claim"], &item()["rejected"]), (&Value::Null, &json!(true)));
+    assert_eq!(c.request(&id).unwrap().status, Status::Rejected);
+
+    // Not by whom it is about, not by somebody without the role, not by another reviewer.
+    for (who, status) in [(&asks, 403), (&server.join("P04"), 403), (&other, 403)] {
+        assert_eq!(take_back(who, &reject), status);
+    }
+    let seen = |p: &review_support::Person| p.get(&format!("/api/requests/{id}"))["can"]["take_back"].clone();
+    assert_eq!((seen(&asks), seen(&other), seen(&reviews), seen(&coordinates)), (json!(false), json!(false), json!(true), json!(true)));
+    let no_key = [("x-redline-csrf", "")];
+    assert_eq!(reviews.send_with("DELETE", &reject, None, &no_key).0, 403, "only from the page");
+    assert_eq!(take_back(&reviews, &reject), 200);
+    let m = c.request(&id).unwrap();
+    assert_eq!((m.status, m.rejection), (Status::Recovered, None));
+    assert_eq!((&item()["rejected"], &item()["state"]), (&json!(false), &json!("in-correction")));
+    assert_eq!(asks.get(&format!("/api/requests/{id}"))["draft"]["text"], "make", "nothing of the work is gone");
+
+    // A coordinator takes back what somebody else rejected; edits the same.
+    assert_eq!(reviews.post(&reject, json!({ "reason": "again" })).0, 200);
+    assert_eq!(take_back(&coordinates, &reject), 200);
+    let of_edit = format!("/api/edits/{edit}/reject");
+    assert_eq!(take_back(&reviews, &of_edit), 409);
+    assert_eq!(reviews.post(&of_edit, json!({ "reason": "hole on the wrong face" })).0, 200);
+    assert_eq!(take_back(&other, &of_edit), 403, "the own edit");
+    assert_eq!(take_back(&reviews, &of_edit), 200);
+    assert_eq!((c.edit(&edit).unwrap().status, c.edit(&edit).unwrap().rejection), (Status::Complete, None));
+    assert_eq!(take_back(&reviews, "/api/edits/01ARZ3NDEKTSV4RRFFQ69G5FAV/reject"), 404);
+
+    let log = coordinates.get("/api/audit");
+    let steps: Vec<_> =
+        log.as_array().unwrap().iter().rev().map(|e| (e["action"].as_str().unwrap(), e["participant"].as_str().unwrap())).collect();
+    let steps: Vec<_> = steps.into_iter().filter(|(a, _)| a.starts_with("reject") || a.starts_with("take-back")).collect();
+    let want = [
+        ("reject", "P02"),
+        ("take-back", "P02"),
+        ("reject", "P02"),
+        ("take-back", "C01"),
+        ("reject-edit", "P02"),
+        ("take-back-edit", "P02"),
+    ];
+    assert_eq!(steps, want);
+}
+
+#[test]
+fn a_request_without_sound_takes_no_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let spoken = plain(&c);
+    // As `redline transcribe` leaves them: nothing was recorded, so nothing was heard.
+    request(&c, "P01", Modality::Text, Difficulty::Easy, &[], false);
+    request(&c, "P01", Modality::Interactive, Difficulty::Easy, &[], false);
+    // There is sound, but nothing was heard in it: the one who asked may have said something.
+    let unheard = request(&c, "P01", Modality::Interactive, Difficulty::Hard, &[], true);
+    let server = Server::start(dir.path(), &[]);
+    let queue = server.join("P01").get("/api/queue");
+    let mut waiting: Vec<_> = queue["correct"].as_array().unwrap().iter().map(|i| i["request"].as_str().unwrap().to_owned()).collect();
+    waiting.sort();
+    assert_eq!(waiting, [spoken.as_str(), unheard.as_str()]);
+    let (_, out, _) = redline(&["review", "stats", "--corpus", dir.path().to_str().unwrap()]);
+    let stats: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&stats["all"]["requests"], &stats["by_modality"]["text"]), (&json!(2), &Value::Null));
+}
+
+#[test]
+fn an_import_of_unknown_requests_is_refused_whole_and_errors_say_their_cause_once() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (c, d) = (corpus(from.path()), corpus(to.path()));
+    let (known, unknown) = (plain(&c), plain(&c));
+    {
+        let server = Server::start(from.path(), &[]);
+        for id in [&known, &unknown] {
+            let handed = server.join("P01").post(&format!("/api/requests/{id}/submit"), json!({ "seq": 0, "text": "make the fillet" })).1;
+            let decision = json!({ "revision": handed["revision"], "accept": true });
+            assert_eq!(server.join("P02").post(&format!("/api/requests/{id}/decide"), decision).0, 200);
+        }
+    }
+    let bring = |id: &redline_schemas::RequestId| {
+        std::fs::create_dir_all(d.request_dir(id).path()).unwrap();
+        for file in ["request.json", "transcript.automatic.json"] {
+            std::fs::copy(c.request_dir(id).path().join(file), d.request_dir(id).path().join(file)).unwrap();
+        }
+    };
+    bring(&known);
+    let file = from.path().join("loop.json");
+    let (file, from, to) = (file.to_str().unwrap(), from.path().to_str().unwrap(), to.path().to_str().unwrap());
+    assert_eq!(redline(&["review", "export", file, "--corpus", from]).0, 0);
+    let nothing_came_in = || {
+        let (_, out, _) = redline(&["review", "stats", "--corpus", to]);
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["all"]["accepted"], 0);
+        assert!(d.request_dir(&known).transcript(TranscriptKind::Oracle).unwrap().is_none());
+    };
+    let (code, _, talk) = redline(&["review", "import", file, "--corpus", to]);
+    assert_eq!(code, 5, "{talk}");
+    let because =
+        format!("it is about requests that are not in this corpus: {unknown}; bring their folders here first (nothing was changed)");
+    assert_eq!(talk.trim(), format!("error: {file}: not imported: {because}"));
+    nothing_came_in();
+
+    // What the database itself refuses is said once, and without its numbers.
+    bring(&unknown);
+    let text = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, text.replace("\"reviewer\": \"P02\"", "\"reviewer\": \"P01\"")).unwrap();
+    let (code, _, talk) = redline(&["review", "import", file, "--corpus", to]);
+    assert_eq!(code, 5, "{talk}");
+    assert_eq!(talk.trim(), format!("error: {file}: not imported: review.sqlite: nobody decides on their own correction"));
+    nothing_came_in();
+    // Somebody else's recording under the same name.
+    std::fs::write(file, text.replace("\"requestor\": \"P01\"", "\"requestor\": \"P03\"")).unwrap();
+    let (code, _, talk) = redline(&["review", "import", file, "--corpus", to]);
+    assert!(code == 5 && talk.contains("it says that P03 recorded"), "{talk}");
+    nothing_came_in();
+    std::fs::write(file, text).unwrap();
+    let (code, _, talk) = redline(&["review", "import", file, "--corpus", to]);
+    assert_eq!(code, 0, "{talk}");
+    // And a file that is not there.
+    let (_, _, talk) = redline(&["review", "import", "nowhere.json", "--corpus", to]);
+    assert_eq!(talk.matches("No such file").count(), 1, "{talk}");
+}
+
+#[test]
+fn a_text_with_characters_that_nobody_sees_is_refused_and_the_answer_says_where() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = corpus(dir.path());
+    let id = plain(&c);
+    let server = Server::start(dir.path(), &[]);
+    let p = server.join("P01");
+    let (status, refused) = p.put(&format!("/api/requests/{id}/draft"), json!({ "seq": 0, "text": "make the\u{7} fillet" }));
+    assert_eq!((status, &refused["code"]), (422, &json!("invalid")));
+    assert_eq!(refused["message"], "the text holds a character that cannot be seen (U+0007) after “the”; take it out, then save again");
 }
 
 #[test]
@@ -238,6 +383,9 @@ fn strokes_selections_outline_and_time_maps_are_served() {
     assert_eq!((values.len(), &peaks["duration_s"]), (600, &json!(6.0)));
     let most = values.iter().map(|v| v.as_u64().unwrap()).max().unwrap();
     assert!((48..=52).contains(&most), "0.4 of 127 is 51, seen {most}");
+    // The outline stays on the disk for the next server.
+    let kept = std::fs::read_dir(c.cache_dir().join("peaks")).unwrap().map(|f| std::fs::read(f.unwrap().path()).unwrap());
+    assert_eq!(kept.map(|b| serde_json::from_slice::<Value>(&b).unwrap()).collect::<Vec<_>>(), std::slice::from_ref(&peaks));
     // Sound comes in ranges.
     let (status, bytes, headers) = p.raw("GET", &format!("/api/requests/{id}/audio"), None, &[("range", "bytes=4-11")]);
     let file = std::fs::read(c.request_dir(&id).audio()).unwrap();

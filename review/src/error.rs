@@ -8,8 +8,8 @@ pub enum Error {
     #[error(transparent)]
     Corpus(#[from] redline_schemas::Error),
     /// The database said no.
-    #[error("review.sqlite: {0}")]
-    Database(#[from] rusqlite::Error),
+    #[error("review.sqlite: {}", plainly(.0))]
+    Database(rusqlite::Error),
     /// The database could not be opened or is of another version.
     #[error("{}: {message}", path.display())]
     Open {
@@ -43,3 +43,62 @@ pub enum Error {
 
 /// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Not `#[from]`: that would make it the error's source, whose own source is SQLite's number, and people would
+/// read the cause twice and then a number.
+impl From<rusqlite::Error> for Error {
+    fn from(e: rusqlite::Error) -> Self {
+        Self::Database(e)
+    }
+}
+
+/// A database error for people: what is wrong and what to do, without SQLite's numbers.
+pub(crate) fn plainly(e: &rusqlite::Error) -> String {
+    use rusqlite::ErrorCode as C;
+    let rusqlite::Error::SqliteFailure(failure, said) = e else { return e.to_string() };
+    let text = match failure.code {
+        C::DatabaseBusy | C::DatabaseLocked => "another program holds it; close that program, then try again",
+        C::DiskFull => "the disk is full",
+        C::ReadOnly | C::PermissionDenied | C::AuthorizationForStatementDenied => "it may not be written",
+        C::CannotOpen => "it cannot be opened: is its folder there, and may it be written?",
+        C::SystemIoFailure => "the disk could not be read or written",
+        C::DatabaseCorrupt | C::NotADatabase => "it is damaged; restore it from a copy or from `redline review export`",
+        C::OutOfMemory => "there is no memory left",
+        // The words of a rule of ours, or what the tables do not allow.
+        C::ConstraintViolation => match said {
+            Some(said) => return said.strip_prefix("FOREIGN KEY constraint failed").map_or_else(|| said.clone(), |_| UNLINKED.into()),
+            None => "a rule of its tables forbids it",
+        },
+        _ => return said.clone().unwrap_or_else(|| "an error without a name".into()),
+    };
+    text.to_owned()
+}
+
+/// SQLite names neither row nor table here.
+const UNLINKED: &str = "a row names another one that is not there";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_error_says_its_cause_once_and_no_number() {
+        let db = rusqlite::Connection::open_in_memory().unwrap();
+        db.execute_batch(
+            "PRAGMA foreign_keys = ON; CREATE TABLE a (id INTEGER PRIMARY KEY, n INTEGER NOT NULL); CREATE TABLE b (a INTEGER REFERENCES a (id));
+             CREATE TRIGGER t BEFORE INSERT ON a WHEN NEW.n = 7 BEGIN SELECT RAISE(ABORT, 'not seven'); END;",
+        )
+        .unwrap();
+        for (sql, want) in [
+            ("INSERT INTO a VALUES (1, 7)", "review.sqlite: not seven"),
+            ("INSERT INTO b VALUES (5)", "review.sqlite: a row names another one that is not there"),
+            ("INSERT INTO a VALUES (1, NULL)", "review.sqlite: NOT NULL constraint failed: a.n"),
+        ] {
+            let e = Error::from(db.execute(sql, []).unwrap_err());
+            assert_eq!(e.to_string(), want);
+            assert!(std::error::Error::source(&e).is_none(), "nothing more to be printed after it");
+        }
+        let nowhere = rusqlite::Connection::open("/nowhere/at/all.sqlite").unwrap_err();
+        assert!(!plainly(&nowhere).contains("nowhere"), "whoever reports it names the file");
+    }
+}

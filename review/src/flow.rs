@@ -1,5 +1,6 @@
 //! The steps of the loop and who may take them. Every rule is here, on the server.
 
+use crate::carry::Heard;
 use crate::store::{self, Draft, Item, Realignment, Round, Store, items};
 use crate::text::{distance, words_of};
 use crate::{Error, Result, carry};
@@ -194,12 +195,12 @@ impl Flow {
     /// The sent text with times that can be trusted, see [`carry::admit`].
     fn admit(&self, item: &Item, automatic: &Transcript, sent: Text) -> Result<(String, Vec<Word>)> {
         let mut known = self.base_words(item, automatic, sent.base.as_ref())?;
-        let duration = self.corpus.request(&item.request)?.session.duration_ns;
+        let heard = Heard::of(&self.corpus.request(&item.request)?.session);
         if item.revision.is_some() && sent.words.is_some() {
             // A word of the automatic text may come back in a later round.
             known.extend(words_of(automatic).1);
         }
-        carry::admit(&known, &sent.text, sent.words, duration)
+        carry::admit(&known, &sent.text, sent.words, heard)
     }
 
     fn correctable(who: &Person, item: &Item) -> Result<()> {

@@ -17,6 +17,7 @@ pub mod store;
 pub mod text;
 
 mod error;
+mod import;
 mod oracle;
 mod realign;
 mod reject;

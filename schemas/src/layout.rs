@@ -144,6 +144,12 @@ impl Corpus {
         self.root.join("review.sqlite")
     }
 
+    /// `.cache`: what can be made anew from the other files at any time.
+    #[must_use]
+    pub fn cache_dir(&self) -> PathBuf {
+        self.root.join(".cache")
+    }
+
     /// `releases/<version>`.
     #[must_use]
     pub fn release_dir(&self, version: &str) -> PathBuf {

@@ -26,6 +26,9 @@ pub struct Rejection {
     pub at_utc: Utc,
     /// Why.
     pub reason: String,
+    /// The status before, for a rejection that is taken back; absent: `complete`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<Status>,
 }
 
 /// `requests/<id>/request.json`.

@@ -213,7 +213,9 @@ fn table(s: &Stats) -> String {
 }
 
 fn export(ctx: &Context, a: &FileArgs) -> anyhow::Result<()> {
-    let dump = open(&a.corpus)?.store.dump()?;
+    let flow = open(&a.corpus)?;
+    flow.scan()?;
+    let dump = flow.store.dump()?;
     let rows: usize = dump.tables.values().filter_map(|t| t.as_array()).map(Vec::len).sum();
     fsio::write_json(&a.file, &dump)?;
     report(ctx, "rows", rows, &a.file, "written");
@@ -226,7 +228,7 @@ fn import(ctx: &Context, a: FileArgs) -> anyhow::Result<()> {
     let dump = serde_json::from_slice(&bytes)
         .with_context(|| format!("{}: not a file that `redline review export` wrote", a.file.display()))
         .exit(Exit::Input)?;
-    let rows = flow.store.load(dump).with_context(|| format!("{}: not imported", a.file.display())).exit(Exit::Input)?;
+    let rows = flow.import(dump).with_context(|| format!("{}: not imported", a.file.display())).exit(Exit::Input)?;
     let (written, failed) = flow.export_pending()?;
     for (id, e) in failed {
         eprintln!("warning: {id}: the accepted transcript could not be written yet: {e}");

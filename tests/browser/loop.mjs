@@ -51,6 +51,7 @@ async function play() {
   const draft = (await server(p1, want.request)).draft;
   assert.deepEqual(draft.words.map((w) => w.timing), ['aligned', 'aligned', 'interpolated', 'aligned', 'aligned', 'aligned', 'aligned', 'aligned', 'aligned', 'aligned']);
   assert.deepEqual([draft.words[1].start_ns, draft.words[3].start_ns], [600_000_000, 1_800_000_000]);
+  assert.deepEqual([draft.words[2].start_ns, draft.words[2].end_ns], [1_000_000_000, 1_760_000_000], 'the time of both words that it replaced');
   await p1.locator('.diff-box ins', { hasText: 'fillet' }).waitFor();
   assert.match(await p1.locator('.diff-box del').first().textContent(), /fill it/);
   await p1.keyboard.press('Control+KeyZ');
@@ -99,7 +100,10 @@ async function play() {
   await p1.context().setOffline(true);
   await select(p1, 1, 'millimeters');
   await p1.keyboard.type('millimetres');
+  const buttons = () => p1.locator('.actions').evaluate((e) => [...e.querySelectorAll('button')].filter((b) => !b.hidden).map((b) => b.getBoundingClientRect().top));
+  const before_away = await buttons();
   await p1.locator('.save.away').waitFor();
+  assert.deepEqual(await buttons(), before_away, 'nothing jumps');
   await shot(p1, 'away');
   const kept = await p1.evaluate(() => Object.entries(localStorage).find(([k]) => k.startsWith('redline.draft.'))[1]);
   assert.match(kept, /millimetres/);

@@ -30,12 +30,57 @@ export async function person(id, scheme = 'light') {
   return page;
 }
 
+/** A state of the page: it must be readable, and is pictured where pictures are wanted. */
 export async function shot(page, name) {
+  await readable(page, name);
   if (!want.shots) return;
   for (const scheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme: scheme });
     await page.waitForTimeout(250);
     await page.screenshot({ path: join(want.shots, `${name}-${scheme}.png`) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** What of a page cannot be read: text with less contrast than WCAG AA asks for, cut off, or wider than its place. */
+export async function readable(page, name) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await page.waitForTimeout(200);
+    const bad = await page.evaluate(() => {
+      const ctx = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+      const rgba = (colour) => { ctx.clearRect(0, 0, 1, 1); ctx.fillStyle = colour; ctx.fillRect(0, 0, 1, 1); const d = ctx.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
+      const over = (top, below, alpha) => below.map((b, i) => top[i] * alpha + b * (1 - alpha));
+      const behind = (e) => {
+        let colour = [255, 255, 255];
+        const chain = [];
+        for (let n = e; n; n = n.parentElement) chain.unshift(n);
+        for (const n of chain) { const c = rgba(getComputedStyle(n).backgroundColor); colour = over(c, colour, c[3]); }
+        return colour;
+      };
+      const light = (c) => { const [r, g, b] = c.map((v) => { const s = v / 255; return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+      const bad = [];
+      const walk = document.createTreeWalker(document.querySelector('dialog[open]') ?? document.body, NodeFilter.SHOW_TEXT);
+      for (let t = walk.nextNode(); t; t = walk.nextNode()) {
+        const e = t.parentElement;
+        const style = getComputedStyle(e);
+        if (!t.data.trim() || !e.checkVisibility() || e.closest('.hidden-text, .skip, option, script')) continue;
+        let alpha = 1;
+        for (let n = e; n; n = n.parentElement) alpha *= Number(getComputedStyle(n).opacity);
+        const below = behind(e);
+        const c = rgba(style.color);
+        const [a, b] = [light(over(c, below, c[3] * alpha)), light(below)];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        const size = parseFloat(style.fontSize);
+        if (contrast < (size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5)) bad.push(`contrast ${contrast.toFixed(2)}: ${t.data.trim().slice(0, 60)}`);
+      }
+      for (const e of document.querySelectorAll('button, .button, .state, th, td, h1, h2, summary, .part, .tile, .card, .left, .right, header, nav, main, dialog[open]')) {
+        if (e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline') bad.push(`cut off: ${e.tagName} ${e.className} ${e.textContent.slice(0, 60)}`);
+      }
+      if (document.documentElement.scrollWidth > innerWidth) bad.push('the page is wider than the window');
+      return bad;
+    });
+    assert.deepEqual(bad, [], `${name}, ${colorScheme}`);
   }
   await page.emulateMedia({ colorScheme: 'light' });
 }
@@ -48,6 +93,15 @@ export const saved = (page) => page.locator('.save.saved', { hasText: 'Saved' })
 export const lines = (page) => page.locator('.line').allTextContents();
 /** The state that the server has, asked with the page's own session. */
 export const server = (page, request) => page.evaluate(async (r) => (await fetch(`/api/requests/${r}`)).json(), request);
+
+/** A message past the page, with its session: status and answer. */
+export const api = (page, method, path, body) => page.evaluate(async ([method, path, body]) => {
+  const { csrf } = await (await fetch('/api/me')).json();
+  const answer = await fetch(path, { method, headers: { 'x-redline-csrf': csrf, 'content-type': 'application/json' }, body: body && JSON.stringify(body) });
+  return [answer.status, await answer.json()];
+}, [method, path, body]);
+/** A word as it is compared: text, times, how it got them. */
+export const timed = (words) => words.map((w) => [w.text, w.start_ns, w.end_ns, w.timing]);
 
 /** Selects `words` in a line, as a double click and a drag would. */
 export async function select(page, line, words) {

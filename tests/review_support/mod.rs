@@ -197,6 +197,18 @@ pub fn plain(c: &Corpus) -> RequestId {
     request(c, "P01", Modality::Interactive, Difficulty::Easy, &HEARD, false)
 }
 
+/// An edit of a request, by another participant.
+pub fn edit_of(c: &Corpus, request: &RequestId, participant: &str) -> EditId {
+    let edit = EditId::generate();
+    std::fs::create_dir_all(c.edit_dir(&edit).path()).unwrap();
+    let mut manifest = serde_json::to_value(c.request(request).unwrap()).unwrap();
+    manifest["id"] = json!(edit);
+    manifest["request"] = json!(request);
+    manifest["participant"] = json!(participant);
+    fsio::write_json(&c.edit_dir(&edit).edit_json(), &manifest).unwrap();
+    edit
+}
+
 /// The served page. Ended with kill -9 when dropped.
 pub struct Server {
     child: Child,

@@ -80,11 +80,11 @@ pub fn serve(flow: Flow, options: Options, ready: impl FnOnce(&str) + Send) -> R
         let local = listener.local_addr().map_err(io("no local address"))?;
         let origin = public.clone().unwrap_or_else(|| format!("http://{local}"));
         let app = Arc::new(App {
+            peaks: peaks::Cache::new(flow.corpus.cache_dir().join("peaks")),
             flow,
             proxied: public.is_some(),
             origin,
             limits: limits::Limits::default(),
-            peaks: peaks::Cache::default(),
             people: Mutex::default(),
             realign: Notify::new(),
             can_realign: options.realigner.is_some(),
@@ -125,9 +125,9 @@ fn router(app: AppState) -> axum::Router {
         .route(&one("/draft"), put(work::draft))
         .route(&one("/submit"), post(work::submit))
         .route(&one("/decide"), post(work::decide))
-        .route(&one("/reject"), post(work::reject))
+        .route(&one("/reject"), post(work::reject).delete(work::take_back))
         .route(&one("/realign"), post(work::realign))
-        .route("/api/edits/{id}/reject", post(work::reject_edit))
+        .route("/api/edits/{id}/reject", post(work::reject_edit).delete(work::take_back_edit))
         .fallback(|| async { error::Refusal::from(Error::NotFound("no such page".into())) })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(app.clone(), security::guard))

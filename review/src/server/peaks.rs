@@ -1,4 +1,4 @@
-//! The waveform's outline, computed once, so that a page need not decode an hour of sound.
+//! The waveform's outline, computed once for a file, so that neither pages nor later servers decode an hour of sound.
 
 use super::AppState;
 use super::error::Reply;
@@ -9,11 +9,13 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use redline_schemas::RequestId;
-use serde::Serialize;
+use redline_schemas::{RequestId, fsio};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::File;
+use std::path::{Path as Dir, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 use symphonia::core::codecs::audio::AudioDecoderOptions;
 use symphonia::core::errors::Error as Decode;
 use symphonia::core::formats::probe::Hint;
@@ -30,23 +32,34 @@ const MAX_VALUES: u64 = 540_000;
 /// Outlines kept in memory.
 const KEPT: usize = 32;
 
+/// The largest outline that is read from the disk, bytes: [`MAX_VALUES`] twice over, four characters each.
+const MAX_FILE_BYTES: u64 = 8 * MAX_VALUES;
+
 /// Largest absolute sample of each stretch, in 1/127.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Peaks {
     values: Vec<u8>,
     duration_s: f64,
 }
 
-#[derive(Default)]
 pub(crate) struct Cache {
-    /// As JSON, ready to be sent.
-    kept: Mutex<HashMap<RequestId, Bytes>>,
+    /// Where outlines outlive the server; may be deleted at any time.
+    dir: PathBuf,
+    /// As JSON, ready to be sent, by [`key`].
+    kept: Mutex<HashMap<String, Bytes>>,
     /// One at a time: decoding takes a whole core.
     turn: Mutex<()>,
 }
 
+/// Stands for a request's sound as it is now: another file in its place has another size or time.
+fn key(request: &RequestId, path: &Dir) -> Result<String> {
+    let file = std::fs::metadata(path).map_err(|e| Error::NotFound(format!("this request has no sound: {}", e.kind())))?;
+    let changed = file.modified().ok().and_then(|t| t.duration_since(SystemTime::UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
+    Ok(fsio::sha256_bytes(format!("outline 1\n{request}\n{}\n{changed}", file.len()).as_bytes()))
+}
+
 /// Decodes a file and keeps the largest sample of each stretch.
-fn compute(path: &std::path::Path) -> Result<Peaks> {
+fn compute(path: &Dir) -> Result<Peaks> {
     let wrong = |e: Decode| Error::State(format!("the sound can't be decoded: {e}"));
     let file = File::open(path).map_err(|e| Error::NotFound(format!("this request has no sound: {}", e.kind())))?;
     let mut hint = Hint::new();
@@ -95,25 +108,58 @@ fn compute(path: &std::path::Path) -> Result<Peaks> {
 }
 
 impl Cache {
-    fn look(&self, request: &RequestId) -> Option<Bytes> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(request).cloned()
+    /// Keeps outlines in `dir`, which need not exist.
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir, kept: Mutex::default(), turn: Mutex::default() }
     }
 
-    fn get(&self, request: &RequestId, path: &std::path::Path) -> Result<Bytes> {
-        if let Some(p) = self.look(request) {
+    fn look(&self, key: &str) -> Option<Bytes> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        self.dir.join(format!("{key}.json"))
+    }
+
+    /// What an earlier server left; a file that is no outline is made anew.
+    fn read(&self, key: &str) -> Option<Bytes> {
+        let bytes = fsio::read_limited(&self.file(key), MAX_FILE_BYTES).ok()?;
+        serde_json::from_slice::<Peaks>(&bytes).ok().map(|_| Bytes::from(bytes))
+    }
+
+    fn write(&self, key: &str, bytes: &[u8]) {
+        let made = std::fs::create_dir_all(&self.dir).map_err(|e| e.to_string());
+        let written = made.and_then(|()| fsio::write_atomic(&self.file(key), bytes).map_err(|e| e.to_string()));
+        if let Err(e) = written {
+            tracing::warn!("a waveform could not be kept for the next time: {e}");
+        }
+    }
+
+    fn get(&self, request: &RequestId, path: &Dir) -> Result<Bytes> {
+        let key = key(request, path)?;
+        if let Some(p) = self.look(&key) {
+            return Ok(p);
+        }
+        if let Some(p) = self.read(&key) {
+            self.keep(key, &p);
             return Ok(p);
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(p) = self.look(request) {
+        if let Some(p) = self.look(&key) {
             return Ok(p);
         }
         let peaks = serde_json::to_vec(&compute(path)?).map(Bytes::from).map_err(|e| Error::Invalid(e.to_string()))?;
+        self.write(&key, &peaks);
+        self.keep(key, &peaks);
+        Ok(peaks)
+    }
+
+    fn keep(&self, key: String, peaks: &Bytes) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT {
             kept.clear();
         }
-        kept.insert(request.clone(), peaks.clone());
-        Ok(peaks)
+        kept.insert(key, peaks.clone());
     }
 }
 
@@ -125,4 +171,55 @@ pub(super) async fn get(State(app): State<AppState>, Path(request): Path<String>
         app.peaks.get(&request, &app.flow.corpus.request_dir(&request).audio())
     });
     Ok(([(header::CONTENT_TYPE, "application/json")], peaks.await?).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000 samples of 16 bit, mono, 8 kHz, all of one value.
+    fn wav(path: &Dir, value: i16) {
+        let mut b = Vec::new();
+        b.extend_from_slice(b"RIFF");
+        b.extend_from_slice(&2_036_u32.to_le_bytes());
+        b.extend_from_slice(b"WAVEfmt ");
+        for n in [16_u32, 0x0001_0001, 8_000, 16_000, 0x0010_0002] {
+            b.extend_from_slice(&n.to_le_bytes());
+        }
+        b.extend_from_slice(b"data");
+        b.extend_from_slice(&2_000_u32.to_le_bytes());
+        b.extend(std::iter::repeat_n(value.to_le_bytes(), 1_000).flatten());
+        std::fs::write(path, b).unwrap();
+    }
+
+    fn largest(bytes: &Bytes) -> u8 {
+        serde_json::from_slice::<Peaks>(bytes).unwrap().values.into_iter().max().unwrap()
+    }
+
+    #[test]
+    fn an_outline_outlives_the_server_and_is_made_anew_when_the_sound_changed_or_it_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sound, kept) = (dir.path().join("audio.flac"), dir.path().join("cache/peaks"));
+        let id = RequestId::generate();
+        wav(&sound, i16::MAX);
+        assert_eq!(largest(&Cache::new(kept.clone()).get(&id, &sound).unwrap()), 127);
+        let files = || std::fs::read_dir(&kept).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+        let [file] = files().try_into().unwrap();
+
+        // It is what the next server sends.
+        std::fs::write(&file, r#"{"values":[5],"duration_s":1.0}"#).unwrap();
+        assert_eq!(largest(&Cache::new(kept.clone()).get(&id, &sound).unwrap()), 5);
+        // Damaged, or gone: made anew.
+        std::fs::write(&file, "{").unwrap();
+        assert_eq!(largest(&Cache::new(kept.clone()).get(&id, &sound).unwrap()), 127);
+        std::fs::remove_dir_all(&kept).unwrap();
+        assert_eq!(largest(&Cache::new(kept.clone()).get(&id, &sound).unwrap()), 127);
+        // Another sound in the same place, also while the server runs.
+        let running = Cache::new(kept.clone());
+        assert_eq!(largest(&running.get(&id, &sound).unwrap()), 127);
+        wav(&sound, i16::MAX / 2);
+        let later = SystemTime::now() + std::time::Duration::from_secs(5);
+        File::options().append(true).open(&sound).unwrap().set_modified(later).unwrap();
+        assert_eq!(largest(&running.get(&id, &sound).unwrap()), 63);
+    }
 }

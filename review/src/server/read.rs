@@ -3,6 +3,8 @@
 use super::error::Reply;
 use super::who::Who;
 use super::{App, AppState};
+use crate::carry::Heard;
+use crate::reject::may_take_back;
 use crate::store::Item;
 use crate::text::words_of;
 use crate::{Error, Person, Result};
@@ -112,7 +114,7 @@ fn about(m: &RequestManifest) -> Value {
     json!({
         "participant": m.participant, "model": m.model, "modality": m.modality, "difficulty": m.difficulty,
         "status": m.status, "rejection": m.rejection, "note": m.note,
-        "duration_ns": m.session.duration_ns, "audio": audio, "video": video,
+        "duration_ns": m.session.duration_ns, "heard": Heard::of(&m.session), "audio": audio, "video": video,
     })
 }
 
@@ -151,6 +153,7 @@ pub(super) async fn details(State(app): State<AppState>, Path(request): Path<Str
                 "correct": open && correctable && who.may_correct(&d.item),
                 "review": open && d.item.state == ReviewState::InReview && who.may_review(&d.item),
                 "reject": open && who.may_judge() && who.id != d.item.requestor,
+                "take_back": !open && may_take_back(who, &d.manifest.participant, d.manifest.rejection.as_ref()),
                 "realign": open && d.item.state == ReviewState::Accepted && app.can_realign,
             },
         }))
@@ -216,6 +219,7 @@ pub(super) async fn edits(State(app): State<AppState>, Path(request): Path<Strin
         let rows = app.flow.edits_of(&request)?.into_iter().map(|e| {
             json!({
                 "id": e.id, "participant": e.participant, "status": e.status, "rejection": e.rejection,
+                "take_back": e.status == Status::Rejected && may_take_back(who, &e.participant, e.rejection.as_ref()),
                 "seconds": e.started_ns.zip(e.stopped_ns).map(|(a, b)| seconds(b - a)), "own": e.participant == who.id,
             })
         });

@@ -1,9 +1,9 @@
 //! The steps that pages take.
 
-use super::AppState;
 use super::error::Reply;
 use super::read::id;
 use super::who::Who;
+use super::{App, AppState};
 use crate::Error;
 use crate::flow::Text;
 use crate::store::Item;
@@ -115,6 +115,23 @@ pub(super) async fn reject(
     Ok(Json(json!({})))
 }
 
+pub(super) async fn take_back(State(app): State<AppState>, Path(request): Path<String>, who: Who) -> Reply<Json<Value>> {
+    let what = format!("take back the rejection of {request}");
+    let done = who.run(&app, &what, move |app, who| {
+        let request: RequestId = id(&request)?;
+        app.flow.visible(who, &request)?;
+        app.flow.take_back_request(who, &request)
+    });
+    done.await?;
+    Ok(Json(json!({})))
+}
+
+fn edit_id(app: &App, edit: &str) -> crate::Result<EditId> {
+    let none = || Error::NotFound("no such edit".into());
+    let edit: EditId = edit.parse().map_err(|_| none())?;
+    if app.flow.corpus.edit_dir(&edit).edit_json().is_file() { Ok(edit) } else { Err(none()) }
+}
+
 pub(super) async fn reject_edit(
     State(app): State<AppState>,
     Path(edit): Path<String>,
@@ -122,14 +139,14 @@ pub(super) async fn reject_edit(
     Body(r): Body<Reason>,
 ) -> Reply<Json<Value>> {
     let what = format!("reject edit {edit}");
-    let done = who.run(&app, &what, move |app, who| {
-        let edit: EditId = edit.parse().map_err(|_| Error::NotFound("no such edit".into()))?;
-        if !app.flow.corpus.edit_dir(&edit).edit_json().is_file() {
-            return Err(Error::NotFound("no such edit".into()));
-        }
-        app.flow.reject_edit(who, &edit, &r.reason)
-    });
+    let done = who.run(&app, &what, move |app, who| app.flow.reject_edit(who, &edit_id(app, &edit)?, &r.reason));
     done.await?;
+    Ok(Json(json!({})))
+}
+
+pub(super) async fn take_back_edit(State(app): State<AppState>, Path(edit): Path<String>, who: Who) -> Reply<Json<Value>> {
+    let what = format!("take back the rejection of edit {edit}");
+    who.run(&app, &what, move |app, who| app.flow.take_back_edit(who, &edit_id(app, &edit)?)).await?;
     Ok(Json(json!({})))
 }
 

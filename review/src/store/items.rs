@@ -229,13 +229,7 @@ impl Store {
     /// Marks a request as rejected (or not any more).
     pub fn set_rejected(&self, request: &RequestId, rejected: bool) -> Result<()> {
         let request = request.clone();
-        self.write(move |db| {
-            db.execute(
-                "UPDATE items SET rejected = ?2, version = version + 1, updated_ms = ?3 WHERE request = ?1 AND rejected <> ?2",
-                params![request.as_str(), rejected, now_ms()],
-            )?;
-            Ok(())
-        })
+        self.write(move |db| set_rejected(db, &request, rejected))
     }
 
     /// Adds to the time that somebody spent on a request.
@@ -243,6 +237,16 @@ impl Store {
         let (request, who) = (request.clone(), who.clone());
         self.write(move |db| spend(db, &request, &who, active_ms))
     }
+}
+
+/// Marks a request as rejected (or not any more). Nobody works on a rejected one.
+pub(crate) fn set_rejected(db: &Connection, request: &RequestId, rejected: bool) -> Result<()> {
+    db.prepare_cached("UPDATE items SET rejected = ?2, version = version + 1, updated_ms = ?3 WHERE request = ?1 AND rejected <> ?2")?
+        .execute(params![request.as_str(), rejected, now_ms()])?;
+    if rejected {
+        unclaim(db, request, None)?;
+    }
+    Ok(())
 }
 
 /// The longest stretch of work that one message may report.

@@ -1,7 +1,8 @@
 //! The database's tables, one step after the other. A step that was published never changes.
 
 /// Applied in order; `PRAGMA user_version` counts them.
-pub(super) const STEPS: &[&str] = &[r"
+pub(super) const STEPS: &[&str] = &[
+    r"
     -- One row a request in the loop.
     CREATE TABLE items (
         request     TEXT PRIMARY KEY,
@@ -120,4 +121,12 @@ pub(super) const STEPS: &[&str] = &[r"
     CREATE TRIGGER nobody_decides_on_their_own BEFORE INSERT ON decisions
         WHEN (SELECT author FROM revisions WHERE id = NEW.revision) = NEW.reviewer
         BEGIN SELECT RAISE(ABORT, 'nobody decides on their own correction'); END;
-"];
+",
+    r"
+    -- Requests without sound came in too. Those that nobody began go; the next look at the corpus takes in again what
+    -- takes part.
+    DELETE FROM items WHERE state = 'transcribed' AND revision IS NULL
+        AND request NOT IN (SELECT request FROM originals UNION SELECT request FROM drafts UNION SELECT request FROM revisions
+            UNION SELECT request FROM claims UNION SELECT request FROM effort UNION SELECT request FROM realignments);
+",
+];

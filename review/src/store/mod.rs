@@ -21,6 +21,7 @@ pub(crate) use drafts::{drop_draft, save as save_draft, seq as draft_seq};
 pub(crate) use realignments::queue as queue_realignment;
 pub(crate) use revisions::{decide as insert_decision, get as revision, insert as insert_revision};
 
+use crate::error::plainly;
 use crate::{Error, Result};
 use redline_schemas::Utc;
 use rusqlite::{Connection, OpenFlags};
@@ -54,7 +55,7 @@ impl Store {
     /// Opens the database, makes it when there is none, and brings its tables up to date.
     pub fn open(path: &Path) -> Result<Self> {
         let wrong = |message: String| Error::Open { path: path.into(), message };
-        let mut db = connect(path, true).map_err(|e| wrong(format!("could not open: {e}")))?;
+        let mut db = connect(path, true).map_err(|e| wrong(plainly(&e)))?;
         migrate(&mut db, path)?;
         let (jobs, inbox) = channel();
         std::thread::Builder::new()
@@ -141,7 +142,7 @@ fn write_jobs(db: &Connection, inbox: &Receiver<Job>) {
         {
             finish.push(job(open));
         }
-        let committed = begun.and_then(|()| db.execute_batch("COMMIT")).map_err(|e| e.to_string());
+        let committed = begun.and_then(|()| db.execute_batch("COMMIT")).map_err(|e| plainly(&e));
         if committed.is_err() && !db.is_autocommit() {
             let _ = db.execute_batch("ROLLBACK");
         }

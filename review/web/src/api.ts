@@ -1,7 +1,11 @@
 // Messages to the server, and the shapes of its answers.
 
 export type Timing = 'aligned' | 'inferred' | 'interpolated' | 'manual';
-export interface Word { text: string; start_ns: number; end_ns: number; score?: number; timing: Timing }
+export interface Word {
+  text: string; start_ns: number; end_ns: number; score?: number; timing: Timing;
+  /** In the page only: the words with certain times that a guess stands in place of. */
+  was?: readonly Word[];
+}
 export type State = 'transcribed' | 'in-correction' | 'in-review' | 'returned' | 'accepted';
 export interface Item {
   request: string; requestor: string; modality: string; difficulty: string; state: State; version: number;
@@ -13,6 +17,8 @@ export interface Round {
   id: string; number: number; author: string; created_utc: string; text: string; words: Word[]; base?: string;
   changed: boolean; char_edits: number; word_edits: number; decision: Decision | null;
 }
+/** Where words can lie: session time with sound. */
+export interface Heard { start_ns: number; end_ns: number }
 export interface Text { text: string; words: Word[] }
 export interface Draft extends Text { base: string | null; seq: number; updated_utc: string }
 export type TimeMap = [number, number][];
@@ -22,11 +28,11 @@ export interface Details {
   realignment: Realignment | null;
   about: {
     participant: string; model?: string; modality: string; difficulty: string; status: string; note?: string;
-    rejection: { by: string; reason: string; at_utc: string } | null; duration_ns: number;
+    rejection: { by: string; reason: string; at_utc: string } | null; duration_ns: number; heard: Heard;
     audio: { map: TimeMap; duration_s: number } | null;
     video: { map: TimeMap; width: number; height: number; has_audio: boolean } | null;
   };
-  can: { correct: boolean; review: boolean; reject: boolean; realign: boolean };
+  can: { correct: boolean; review: boolean; reject: boolean; take_back: boolean; realign: boolean };
 }
 export interface Me { participant: string; roles: string[]; csrf: string; corpus: string; claim_minutes: number; can_realign: boolean }
 export interface Stroke { t_ns: number; kind: 'begin' | 'point' | 'end' | 'vanish'; stroke: number; vx?: number; vy?: number; colour?: string; width?: number }

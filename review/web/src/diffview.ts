@@ -1,6 +1,6 @@
 // A difference between two texts: marked by sign and shape as well as by colour.
 import { h } from './dom';
-import { type Piece, differences } from './text';
+import { differences } from './text';
 
 const AROUND = 6;
 
@@ -10,11 +10,6 @@ function quiet(text: string, first: boolean, last: boolean): string {
   const head = first ? [] : words.slice(0, AROUND);
   const tail = last ? [] : words.slice(-AROUND);
   return [...head, '…', ...tail].join(' ');
-}
-
-export function countWords(pieces: Piece[]): number {
-  const count = (kind: Piece['kind']): number => pieces.filter((p) => p.kind === kind).reduce((n, p) => n + p.text.split(' ').filter((w) => w && w !== '\n').length, 0);
-  return Math.max(count('added'), count('removed'));
 }
 
 export function renderDiff(before: string, after: string): HTMLElement {

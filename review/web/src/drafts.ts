@@ -1,15 +1,27 @@
 // Nothing typed is lost: every change goes into the browser's own storage at once, and to the server on each pause.
 import { type Me, Refusal, type Text, at, call } from './api';
 
-export interface Kept extends Text { base: string | null; seq: number; when: number }
+/** `wanted`: it was to be handed in, but the server was away. */
+export interface Kept extends Text { base: string | null; seq: number; when: number; wanted?: boolean }
 export type SaveState = 'saved' | 'typing' | 'saving' | 'away' | 'stale' | 'refused';
 
 const PAUSE_MS = 600;
 const RETRY_MS = 2_500;
 
+const placeOf = (me: Me, request: string): string => `redline.draft.${me.participant}.${request}`;
+
+/** What this browser keeps of a request and the server does not have. */
+export function keptOf(me: Me, request: string): Kept | null {
+  try { return JSON.parse(localStorage.getItem(placeOf(me, request)) ?? 'null') as Kept | null; } catch { return null; }
+}
+
+/** No answer, or one that says: later. */
+export const isAway = (e: Refusal): boolean => e.status === 0 || e.status >= 500 || e.status === 429;
+
 export class Drafts {
   state: SaveState = 'saved';
   seq: number;
+  private wanted = false;
   private timer = 0;
   private pending = false;
   private flight: Promise<boolean> | null = null;
@@ -21,16 +33,14 @@ export class Drafts {
     private current: () => Text, private tell: (s: SaveState, e?: Refusal) => void,
   ) { this.seq = seq; }
 
-  private get place(): string { return `redline.draft.${this.me.participant}.${this.request}`; }
+  private get place(): string { return placeOf(this.me, this.request); }
 
   /** What an earlier visit kept and could not hand in. */
-  kept(): Kept | null {
-    try { return JSON.parse(localStorage.getItem(this.place) ?? 'null') as Kept | null; } catch { return null; }
-  }
+  kept(): Kept | null { return keptOf(this.me, this.request); }
   forget(): void { localStorage.removeItem(this.place); }
 
   private keep(): void {
-    const kept: Kept = { ...this.current(), base: this.base, seq: this.seq, when: Date.now() };
+    const kept: Kept = { ...this.current(), base: this.base, seq: this.seq, when: Date.now(), wanted: this.wanted };
     try { localStorage.setItem(this.place, JSON.stringify(kept)); } catch { /* full: the server still gets it */ }
   }
 
@@ -79,12 +89,24 @@ export class Drafts {
       this.pending = true;
       this.active += active_ms;
       const refusal = e instanceof Refusal ? e : new Refusal(0, 'away', String(e));
-      if (refusal.status === 0 || refusal.status >= 500 || refusal.status === 429) {
-        this.set('away', refusal);
-        this.timer = window.setTimeout(() => void this.save(), RETRY_MS);
-      } else this.set(refusal.code === 'stale' ? 'stale' : 'refused', refusal);
+      if (isAway(refusal)) this.away(refusal);
+      else this.set(refusal.code === 'stale' ? 'stale' : 'refused', refusal);
       return false;
     }
+  }
+
+  private away(e: Refusal): void {
+    this.pending = true;
+    this.set('away', e);
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.save(), RETRY_MS);
+  }
+
+  /** The hand-in waits until the server is back; this outlives the page. */
+  want(wanted: boolean, e?: Refusal): void {
+    this.wanted = wanted;
+    if (this.state === 'away' || e) this.keep();
+    if (e) this.away(e);
   }
 
   /** After a merge: builds on what the server has now. */

@@ -1,8 +1,8 @@
 // The text, one line a segment, edited in place. Marks are painted over plain text (CSS highlights), so a long
 // transcript is no larger in the page than its text, and a keystroke touches one line only.
-import type { Text, Word } from './api';
+import type { Heard, Text, Word } from './api';
 import { clock, h } from './dom';
-import { Known, type Segment, carry, toSegments, toText, tokens } from './text';
+import { Known, type Segment, carry, clean, isGuess, toSegments, toText, tokens } from './text';
 
 const LOW_SCORE = 0.5;
 const JOIN_MS = 900;
@@ -19,11 +19,13 @@ export class Editor {
   private undone: Step[] = [];
   private done: Step[] = [];
   private lastTyped = { at: 0, row: -1 };
+  /** The line's words when this stretch of typing began: what it is on the way to its end says nothing of times. */
+  private origin: readonly Word[] = [];
   private known = new Known();
   private starts: number[] = [];
   private now = -1;
 
-  constructor(private editable: boolean) {
+  constructor(private editable: boolean, private heard: Heard) {
     for (const name of PAINTED) CSS.highlights?.set(name, new Highlight());
     this.element.addEventListener('beforeinput', (e) => this.before(e as InputEvent));
     this.element.addEventListener('input', (e) => this.input(e));
@@ -41,6 +43,7 @@ export class Editor {
   /** Puts a text in; `keep` makes it a step that undo takes back. */
   load(t: Text, keep = false): void {
     if (keep) this.remember(0, 0);
+    this.lastTyped = { at: 0, row: -1 };
     const segments = toSegments(t);
     this.show(segments.length ? segments : [{ text: '', words: [] }]);
   }
@@ -119,7 +122,7 @@ export class Editor {
       e.preventDefault();
       const [a, b] = [s.text.slice(0, from), s.text.slice(to)];
       if (!a.trim() || !b.trim()) return;
-      const words = carry(s.words, `${a} ${b}`, this.known);
+      const words = carry(s.words, `${a} ${b}`, this.known, undefined, undefined, this.heard);
       const n = tokens(a).length;
       this.replace(row, 1, [{ text: a.trimEnd(), words: words.slice(0, n) }, { text: b.trimStart(), words: words.slice(n) }], row + 1, 0);
     } else if (e.inputType.startsWith('delete') && from === to) {
@@ -140,10 +143,13 @@ export class Editor {
     if (row < 0 || (e instanceof InputEvent && e.isComposing)) return;
     const { from } = this.caret();
     const now = performance.now();
-    if (this.lastTyped.row !== row || now - this.lastTyped.at > JOIN_MS) this.remember(row, from);
+    if (this.lastTyped.row !== row || now - this.lastTyped.at > JOIN_MS) { this.remember(row, from); this.origin = this.segments[row].words; }
     this.lastTyped = { at: now, row };
-    const text = (this.rows[row].textContent ?? '').replace(/[\n\r\t\u00a0]/g, ' ');
+    const raw = this.rows[row].textContent ?? '';
+    const text = clean(raw);
     this.set(row, text);
+    // The line was written anew without what nobody can see: the caret goes where it was.
+    if (text !== raw) this.focusAt(row, clean(raw.slice(0, from)).length);
     this.onChange(true);
   }
 
@@ -151,14 +157,14 @@ export class Editor {
     const before = this.segments.slice(0, row).findLast((s) => s.words.length)?.words.at(-1);
     const after = this.segments.slice(row + 1).find((s) => s.words.length)?.words[0];
     const segments = [...this.segments];
-    segments[row] = { text, words: carry(segments[row].words, text, this.known, before, after) };
+    segments[row] = { text, words: carry(this.origin, text, this.known, before, after, this.heard) };
     this.show(segments);
   }
 
   private paste(e: ClipboardEvent): void {
     // One line at a time: what is pasted stays in its segment.
     e.preventDefault();
-    document.execCommand('insertText', false, tokens(e.clipboardData?.getData('text/plain') ?? '').join(' '));
+    document.execCommand('insertText', false, tokens(clean(e.clipboardData?.getData('text/plain') ?? '')).join(' '));
   }
 
   private arrows(e: KeyboardEvent): void {
@@ -220,9 +226,10 @@ export class Editor {
     const at = this.place(index);
     if (!at) return;
     if (keep) this.remember(-1, 0);
+    this.lastTyped = { at: 0, row: -1 };
     const segments = [...this.segments];
     const words = [...segments[at.row].words];
-    words[at.word] = { ...words[at.word], start_ns, end_ns, timing: 'manual', score: undefined };
+    words[at.word] = { ...words[at.word], start_ns, end_ns, timing: 'manual', score: undefined, was: undefined };
     segments[at.row] = { ...segments[at.row], words };
     this.segments = segments;
     this.relabel();
@@ -255,7 +262,7 @@ export class Editor {
   private paint(): void {
     for (const name of PAINTED) if (name !== 'now') CSS.highlights?.get(name)?.clear();
     this.segments.forEach((s, row) => s.words.forEach((w, word) => {
-      const name = w.timing === 'manual' ? 'manual' : w.timing === 'interpolated' ? 'guessed' : w.score !== undefined && w.score !== null && w.score < LOW_SCORE ? 'doubtful' : null;
+      const name = w.timing === 'manual' ? 'manual' : isGuess(w) ? 'guessed' : w.score !== undefined && w.score !== null && w.score < LOW_SCORE ? 'doubtful' : null;
       const range = name && this.range(row, word);
       if (name && range) CSS.highlights?.get(name)?.add(range);
     }));

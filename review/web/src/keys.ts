@@ -104,7 +104,7 @@ export function showHelp(): void {
   draw();
   const reset = h('button', { type: 'button', onclick: () => { changed = {}; localStorage.removeItem(STORED); draw(); } }, 'Reset all');
   const dialog = h('dialog', { class: 'wide keys', 'aria-labelledby': 'keys-title' }, h('h2', { id: 'keys-title' }, 'Shortcuts'), note,
-    h('div', { class: 'scroll' }, h('table', {}, body)), h('div', { class: 'dialog-bar' }, reset, h('button', { type: 'button', class: 'primary', onclick: () => dialog.close() }, 'Close')));
+    h('div', { class: 'scroll' }, h('table', {}, body)), h('div', { class: 'dialog-bar' }, reset, h('button', { type: 'button', class: 'primary', autofocus: true, onclick: () => dialog.close() }, 'Close')));
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -1,7 +1,7 @@
 // Signs in, and shows the page that the address names.
 import './style.css';
 import { type Me, Refusal, get, post, setCsrf } from './api';
-import { h, say } from './dom';
+import { h, say, sentence } from './dom';
 import { listen, showHelp } from './keys';
 import { showOverview } from './overview';
 import { showQueue } from './queue';
@@ -52,11 +52,11 @@ async function show(): Promise<void> {
     frame();
     const home = h('a', { class: 'button', href: '#/' }, 'To the queue');
     const retry = h('button', { type: 'button', class: 'primary', onclick: () => void show() }, 'Try again');
-    if (e.status === 401) message(join ? 'This link does not work' : 'You are not signed in', e.message.replace(/^./, (c) => c.toUpperCase()) + '.');
+    if (e.status === 401) message(join ? 'This link does not work' : 'You are not signed in', sentence(e.message));
     else if (e.status === 0) message('The server is away', 'Start it again with redline review serve. What you typed is kept in this browser.', retry);
     else if (e.status === 404) message('Not found', 'There is no such request in the correction loop.', home);
-    else if (e.status === 403) message('Not for you', e.message.replace(/^./, (c) => c.toUpperCase()) + '.', home);
-    else message('That did not work', e.message, retry);
+    else if (e.status === 403) message('Not for you', sentence(e.message), home);
+    else message('That did not work', sentence(e.message), retry);
   }
 }
 

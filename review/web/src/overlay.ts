@@ -6,10 +6,17 @@ interface Line { from: number; until: number; colour: string; width: number; poi
 export class Overlay {
   private lines: Line[] = [];
   private drawn = '';
+  private events: Events = { strokes: [], selections: [] };
 
-  constructor(private canvas: HTMLCanvasElement, private label: HTMLElement, private events: Events, size: { width: number; height: number }, private scale: number) {
+  constructor(private canvas: HTMLCanvasElement, private label: HTMLElement, size: { width: number; height: number }, private scale: number) {
     canvas.width = size.width;
     canvas.height = size.height;
+  }
+
+  /** They come after the text: a long recording has many. */
+  load(events: Events): void {
+    this.events = events;
+    this.drawn = '';
     const open = new Map<number, Line>();
     for (const s of events.strokes) {
       if (s.kind === 'begin') {

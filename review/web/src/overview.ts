@@ -1,6 +1,7 @@
 // The coordinator's view.
-import { type Item, type Me, Refusal, at, get, post } from './api';
+import { type Item, type Me, Refusal, at, call, get, post } from './api';
 import { ago, ask, h, label } from './dom';
+import { keptText } from './keep';
 
 interface Figures {
   requests: number; accepted: number; share_corrected: number | null; mean_char_edits: number | null; mean_word_edits: number | null;
@@ -25,6 +26,9 @@ function table(title: string, groups: Record<string, Figures>): HTMLElement {
   return h('section', { class: 'card' }, h('h2', {}, title), h('table', { class: 'list even' }, h('thead', {}, h('tr', {}, heads.map((t, i) => h('th', { scope: 'col', class: i ? 'number' : '' }, t)))), h('tbody', {}, rows)));
 }
 
+/** The end of an id tells it apart; the whole one is its title. */
+const id = (text: string): HTMLElement => h('code', { title: text }, text.length > 12 ? `…${text.slice(-8)}` : text);
+
 const tile = (value: string, name: string): HTMLElement => h('div', { class: 'tile' }, h('b', {}, value), h('span', {}, name));
 
 export async function showOverview(main: HTMLElement, me: Me): Promise<void> {
@@ -46,28 +50,37 @@ export async function showOverview(main: HTMLElement, me: Me): Promise<void> {
       ? h('table', { class: 'list' }, head(['', 'Accepted', 'Returned']), h('tbody', {}, Object.entries(s.by_reviewer).map(([p, r]) => h('tr', {}, h('th', { scope: 'row' }, p), h('td', {}, r.accepted), h('td', {}, r.returned)))))
       : h('p', { class: 'empty' }, 'Nobody has decided on a correction yet.')),
     h('section', { class: 'card' }, h('h2', {}, 'Requests'), h('table', { class: 'list' }, head(['Request', 'By', 'Modality', 'Difficulty', 'State', 'Claimed', 'Changed']), h('tbody', {}, list))),
-    h('details', { class: 'card' }, h('summary', {}, h('h2', {}, 'Audit log'), h('span', { class: 'count' }, log.length)), h('table', { class: 'list' }, head(['When', 'Who', 'What', 'Concerning', 'More']),
-      h('tbody', {}, log.map((e) => h('tr', {}, h('td', {}, ago(e.at_utc)), h('td', {}, e.participant), h('td', {}, e.action), h('td', {}, e.subject ? h('code', {}, e.subject.length > 12 ? `…${e.subject.slice(-8)}` : e.subject) : ''), h('td', {}, e.detail ?? ''))))))));
+    h('details', { class: 'card' }, h('summary', {}, h('h2', {}, 'Audit log'), h('span', { class: 'count' }, log.length)), h('table', { class: 'list audit' }, head(['When', 'Who', 'What', 'Concerning', 'More']),
+      h('tbody', {}, log.map((e) => h('tr', {}, h('td', {}, ago(e.at_utc)), h('td', {}, e.participant), h('td', {}, e.action), h('td', {}, e.subject ? id(e.subject) : ''), h('td', {}, e.detail && /^[0-9A-Z]{26}$/.test(e.detail) ? ['revision ', id(e.detail)] : e.detail))))))));
 }
 
-interface Edit { id: string; participant: string; status: string; rejection: { reason: string; by: string } | null; seconds: number | null; own: boolean }
+interface Edit { id: string; participant: string; status: string; rejection: { reason: string; by: string } | null; take_back: boolean; seconds: number | null; own: boolean }
 
-/** Asks for a reason; the server has the last word. */
-export async function askReason(what: string, send: (reason: string) => Promise<unknown>): Promise<boolean> {
+/** Asks for a reason, which is kept under `place` until it was sent; the server has the last word. */
+export async function askReason(place: string, what: string, send: (reason: string) => Promise<unknown>): Promise<boolean> {
   const error = h('p', { class: 'error', role: 'alert' });
-  const reason = h('textarea', { rows: 3, 'aria-label': 'Reason', placeholder: 'Why is it not up to standard?', maxlength: 4000 });
-  const text = await ask(`Reject ${what}`, [h('p', {}, 'It is kept with the reason and left out of releases.'), reason, error], [{
-    label: 'Reject', primary: true, value: () => { if (reason.value.trim()) return reason.value; error.textContent = 'Say why.'; reason.focus(); return undefined; },
+  const { area, forget } = keptText(place, 'Reason', 'Why is it not up to standard?', 3);
+  area.oninput = () => { error.textContent = ''; };
+  const text = await ask(`Reject ${what}`, [h('p', {}, 'It is kept with the reason and left out of releases.'), area, error], [{
+    label: 'Reject', primary: true, value: () => { if (area.value.trim()) return area.value; error.textContent = 'Say why.'; area.focus(); return undefined; },
   }]);
   if (text === undefined) return false;
   await send(text);
+  forget();
   return true;
 }
 
-export async function editsOf(request: string, reload: () => void): Promise<HTMLElement> {
+/** `step` runs what a button does, and shows what goes wrong with it. */
+export async function editsOf(me: Me, request: string, step: (f: () => Promise<unknown>) => Promise<void>, open = false): Promise<HTMLElement | null> {
   const edits = await get<Edit[]>(at(request, '/edits')).catch((e: unknown) => (e instanceof Refusal ? [] : Promise.reject(e)));
+  const path = (e: Edit): string => `/api/edits/${encodeURIComponent(e.id)}/reject`;
+  const reject = (e: Edit): Promise<void> => step(async () => { if (await askReason(`${me.participant}.edit.${e.id}`, 'the edit', (reason) => post(path(e), { reason }))) await anew(); });
+  const takeBack = (e: Edit): Promise<void> => step(async () => { await call('DELETE', path(e)); await anew(); });
+  const button = (label: string, press: () => Promise<void>): HTMLElement => h('button', { type: 'button', class: 'small', onclick: () => void press() }, label);
   const rows = edits.map((e) => h('li', {}, h('code', {}, `…${e.id.slice(-8)}`), ` by ${e.participant}${e.seconds ? `, ${Math.round(e.seconds)} s` : ''} `,
-    e.rejection ? h('span', { class: 'state rejected' }, `rejected: ${e.rejection.reason}`)
-      : e.own ? null : h('button', { type: 'button', class: 'small', onclick: async () => { if (await askReason('the edit', (reason) => post(`/api/edits/${encodeURIComponent(e.id)}/reject`, { reason }))) reload(); } }, 'Reject…')));
-  return edits.length ? h('details', { class: 'side' }, h('summary', {}, `Edits of this request (${edits.length})`), h('ul', {}, rows)) : h('span');
+    e.rejection ? h('span', { class: 'state rejected' }, `rejected by ${e.rejection.by}: ${e.rejection.reason}`) : null, ' ',
+    e.take_back ? button('Take back', () => takeBack(e)) : e.rejection || e.own ? null : button('Reject…', () => reject(e))));
+  const list = h('details', { class: 'side', open }, h('summary', {}, `Edits of this request (${edits.length})`), h('ul', { class: 'edits' }, rows));
+  const anew = async (): Promise<void> => { const fresh = await editsOf(me, request, step, true); if (fresh) list.replaceWith(fresh); };
+  return edits.length ? list : null;
 }

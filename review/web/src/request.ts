@@ -1,23 +1,38 @@
 // One request: picture, sound, text, and the step that is due.
-import { type Details, type Events, type Me, Refusal, type Text, type Word, at, get, post } from './api';
-import { countWords, renderDiff } from './diffview';
-import { ago, ask, clock, h, label, say } from './dom';
-import { Drafts, type SaveState } from './drafts';
+import { type Details, type Events, type Me, Refusal, type Text, type Word, at, call, get, post } from './api';
+import { renderDiff } from './diffview';
+import { described, distance } from './distance';
+import { ago, ask, clock, h, label, say, sentence } from './dom';
+import { Drafts, type SaveState, isAway } from './drafts';
 import { Editor } from './editor';
+import { keptText, leaveWord, takeWord } from './keep';
 import { type Action, hint, listen } from './keys';
 import { merge } from './merge';
 import { Overlay } from './overlay';
 import { askReason, editsOf } from './overview';
 import { Player, SPEEDS } from './player';
 import { nextOf, queue } from './queue';
-import { differences } from './text';
+import { isGuess } from './text';
 import { Wave } from './wave';
 
 const NUDGE_NS = 10_000_000;
 const SHORTEST_NS = 20_000_000;
 const SAVED: Record<SaveState, string> = {
-  saved: 'Saved', typing: 'Typing…', saving: 'Saving…', away: 'Server away: kept in this browser', stale: 'Changed elsewhere', refused: 'Not saved',
+  saved: 'Saved', typing: 'Typing…', saving: 'Saving…', away: 'Server away: kept here', stale: 'Changed elsewhere', refused: 'Not saved',
 };
+
+const reason = (e: unknown): string => sentence(e instanceof Refusal ? e.message : String(e));
+const NOT_HANDED_IN = 'Not handed in: server away';
+
+/** The waveform's outline; asked for again while the server is away or still busy with it. */
+async function outline(request: string, gone: () => boolean): Promise<{ values: number[]; duration_s: number } | null> {
+  for (;;) {
+    try { return await get(at(request, '/peaks')); } catch (e) {
+      if (gone() || !(e instanceof Refusal) || !isAway(e)) return null;
+      await new Promise((resolve) => { setTimeout(resolve, 5_000); });
+    }
+  }
+}
 
 /** Builds the page of a request; the result takes it down. */
 export async function showRequest(main: HTMLElement, me: Me, request: string, again: () => void): Promise<() => void> {
@@ -25,12 +40,9 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   const held = d.item.claim && d.item.claim.participant !== me.participant ? d.item.claim : null;
   let problem = '';
   if ((d.can.correct || d.can.review) && !held) {
-    try { await post(at(request, '/claim')); } catch (e) { problem = e instanceof Refusal ? e.message : String(e); }
+    try { await post(at(request, '/claim')); } catch (e) { problem = reason(e); }
   }
-  const [events, peaks] = await Promise.all([
-    get<Events>(at(request, '/events')).catch((): Events => ({ strokes: [], selections: [] })),
-    d.about.audio ? get<{ values: number[]; duration_s: number }>(at(request, '/peaks')).catch(() => null) : null,
-  ]);
+  let gone = false;
   const correcting = d.can.correct && !held && !problem;
   const reviewing = d.can.review && !held && !problem;
   const last = d.rounds.at(-1);
@@ -44,14 +56,14 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   const canvas = h('canvas', { class: 'strokes', 'aria-hidden': 'true' });
   const caption = h('p', { class: 'caption', hidden: true });
   const size = d.about.video ?? { width: 16, height: 9 };
-  const overlay = new Overlay(canvas, caption, events, size, 1);
+  const overlay = new Overlay(canvas, caption, size, 1);
   const stage = h('div', { class: 'stage' }, video ?? h('p', { class: 'muted' }, 'This request has no video.'), canvas, caption);
-  stage.style.aspectRatio = `${size.width} / ${size.height}`;
+  stage.style.setProperty('--ratio', String(size.width / size.height));
   const mediaError = h('p', { class: 'error', role: 'alert', hidden: true });
   audio?.addEventListener('error', () => { mediaError.textContent = 'The sound cannot be played.'; mediaError.hidden = false; });
 
   // Text --------------------------------------------------------------------------------------------------------
-  const editor = new Editor(correcting);
+  const editor = new Editor(correcting, d.about.heard);
   editor.learn(d.automatic.words);
   editor.learn(handedIn.words);
   const diff = h('div', { class: 'diff-box', tabindex: '0', role: 'region', 'aria-label': 'Changes' });
@@ -63,8 +75,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     const before = d.rounds.find((r) => r.id === against.value)?.text ?? d.automatic.text;
     const now = editor.text.text;
     diff.replaceChildren(renderDiff(before, now));
-    const n = countWords(differences(before, now));
-    counted.textContent = n ? `${n} ${n === 1 ? 'word' : 'words'} changed` : 'unchanged';
+    counted.textContent = described(distance(before, now), before === now);
     refreshButtons();
   };
   against.addEventListener('change', () => drawDiff());
@@ -76,12 +87,11 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     while (lo < hi) { const mid = (lo + hi) >> 1; if (words[mid].start_ns <= t) lo = mid + 1; else hi = mid; }
     return lo - 1;
   };
-  const wave = new Wave(player, peaks, {
+  const wave = new Wave(player, d.about.audio?.duration_s ?? 0, {
     pick: (i) => seekTo(i),
     drag: (i, edge, t, done) => retime(i, edge, t, done),
   });
   wave.element.dataset.editable = String(correcting);
-  wave.mark(overlay.spans(d.about.duration_ns));
   const refreshWords = (): void => { words = editor.words; wave.set(words, current); };
   const seekTo = (i: number): void => { if (words[i]) { current = i; player.loop = null; player.seek(words[i].start_ns + 1e6); editor.highlight(i, true); drawTransport(); } };
   let dragging = false;
@@ -104,14 +114,19 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   // Saving ------------------------------------------------------------------------------------------------------
   const status = h('span', { class: 'save saved', role: 'status' }, correcting ? 'Saved' : '');
   const notice = h('div', { class: 'notice', role: 'alert', hidden: true });
-  const warn = (text: string, ...more: Node[]): void => { notice.replaceChildren(h('p', {}, text), ...more); notice.hidden = false; };
+  const warn = (text: string, ...more: Node[]): void => { notice.replaceChildren(h('p', {}, text), ...more); notice.hidden = false; notice.dataset.about = ''; };
   let acknowledged: Text = d.draft && d.draft.base === base ? d.draft : handedIn;
   let merging = false;
+  let wanted = false;
   const drafts = correcting ? new Drafts(me, request, base, d.draft?.seq ?? 0, () => editor.text, (s, e) => {
-    status.textContent = SAVED[s];
+    status.textContent = wanted && s === 'away' ? NOT_HANDED_IN : SAVED[s];
     status.className = `save ${s}`;
-    if (s === 'saved') acknowledged = editor.text;
-    if (s === 'refused' && e) warn(`${e.message}. Your text is kept in this browser.`);
+    if (s === 'saved') {
+      acknowledged = editor.text;
+      if (wanted) handIn();
+      else if (notice.dataset.about === 'away') notice.hidden = true;
+    }
+    if (s === 'refused' && e) warn(`${sentence(e.message)} Your text is kept in this browser.`);
     if (s === 'stale') void settle(editor.text);
   }) : null;
 
@@ -121,13 +136,21 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     try {
       const fresh = await get<Details>(at(request));
       if (!fresh.can.correct || fresh.item.revision !== base) {
+        const there = fresh.rounds.at(-1);
+        if (wanted && there?.author === me.participant && (there.base ?? null) === base && there.text === mine.text) {
+          // It had arrived; only the answer was lost.
+          wanted = false;
+          drafts.forget();
+          await onward('Correction handed in.');
+          return;
+        }
         const copy = h('button', { type: 'button', onclick: () => void navigator.clipboard.writeText(mine.text) }, 'Copy my text');
         warn('This request was handed in from another window. What you typed here is kept in this browser.', copy, h('button', { type: 'button', onclick: () => { drafts.forget(); again(); } }, 'Show what was handed in'));
         return;
       }
       const theirs: Text = fresh.draft ?? handedIn;
       if (theirs.text === mine.text) { drafts.rebase(fresh.draft?.seq ?? 0); await drafts.save(); return; }
-      const merged = await merge(acknowledged, mine, theirs);
+      const merged = await merge(acknowledged, mine, theirs, d.about.heard);
       if (!merged) { warn('Not saved: another window saved in the meantime.', h('button', { type: 'button', onclick: () => { notice.hidden = true; void settle(editor.text); } }, 'Put the two together')); return; }
       editor.load(merged, true);
       drafts.rebase(fresh.draft?.seq ?? 0);
@@ -136,42 +159,65 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
       drawDiff();
       await drafts.save();
     } catch (e) {
-      warn(e instanceof Refusal ? e.message : String(e), h('button', { type: 'button', onclick: () => { notice.hidden = true; void settle(editor.text); } }, 'Try again'));
+      warn(reason(e), h('button', { type: 'button', onclick: () => { notice.hidden = true; void settle(editor.text); } }, 'Try again'));
     } finally { merging = false; }
   }
 
   // Steps -------------------------------------------------------------------------------------------------------
   let busy = false;
-  const step = async (f: () => Promise<unknown>): Promise<void> => {
+  /** `otherwise`: what did not happen, to be said before the reason. */
+  const step = async (f: () => Promise<unknown>, otherwise = ''): Promise<void> => {
     if (busy) return;
     busy = true;
-    try { await f(); } catch (e) { warn(e instanceof Refusal ? e.message : String(e)); } finally { busy = false; refreshButtons(); }
+    try { await f(); } catch (e) { warn(otherwise + reason(e)); } finally { busy = false; refreshButtons(); }
   };
   const onward = async (done: string): Promise<void> => {
     say(done);
-    sessionStorage.setItem('redline.done', done);
+    leaveWord(done);
     const next = nextOf(await queue(), me, request);
     location.hash = next ? `#/r/${encodeURIComponent(next)}` : '#/';
   };
   const unchanged = (): boolean => editor.text.text === d.automatic.text;
+  // Asked for while the server was away: it is done when the server is back, unless somebody goes on typing.
+  const wait = (e?: Refusal): void => {
+    wanted = true;
+    drafts?.want(true, e);
+    status.textContent = NOT_HANDED_IN;
+    warn('Not handed in yet: the server is away. Your text is kept in this browser, and is handed in as soon as the server is back.',
+      h('button', { type: 'button', onclick: () => waitNoMore('It is not handed in. Your text is kept in this browser.') }, 'Do not hand in'));
+    notice.dataset.about = 'away';
+  };
+  const waitNoMore = (why: string): void => { wanted = false; drafts?.want(false); warn(why); notice.dataset.about = 'away'; };
   const handIn = (): void => void step(async () => {
     if (!drafts) return;
     await drafts.save();
-    if (drafts.state === 'stale' || drafts.state === 'away' || drafts.state === 'refused') return;
-    await post(at(request, '/submit'), { ...editor.text, base, seq: drafts.seq, active_ms: drafts.takeActive() });
+    if (drafts.state === 'away') { wait(); return; }
+    if (drafts.state !== 'saved') { wanted = false; return; }
+    const sent = editor.text;
+    try { await post(at(request, '/submit'), { ...sent, base, seq: drafts.seq, active_ms: drafts.takeActive() }); } catch (e) {
+      if (!(e instanceof Refusal)) throw e;
+      if (isAway(e)) { wait(e); return; }
+      if (e.code !== 'stale') { wanted = false; throw e; }
+      await settle(sent);
+      return;
+    }
+    wanted = false;
     drafts.forget();
     await onward(unchanged() ? 'Handed in without change.' : 'Correction handed in.');
-  });
+  }, 'Not handed in. ');
   const opened = Date.now();
   const decide = (accept: boolean, comment?: string): void => void step(async () => {
     const active_ms = Math.min(Date.now() - opened, 300_000);
     const answer = await post<{ written: boolean }>(at(request, '/decide'), { revision: base, accept, comment, active_ms });
+    returning.forget();
     await onward(accept ? (answer.written ? 'Accepted.' : 'Accepted; the transcript file is written later.') : 'Returned.');
-  });
+  }, 'Nothing was decided. ');
+  const returning = keptText(`${me.participant}.return.${base}`, 'Comment', 'What has to change?', 4);
   const sendBack = async (): Promise<void> => {
     if (!reviewing) return;
-    const comment = h('textarea', { rows: 4, 'aria-label': 'Comment', placeholder: 'What has to change?', maxlength: 4000 });
     const error = h('p', { class: 'error', role: 'alert' });
+    const comment = returning.area;
+    comment.oninput = () => { error.textContent = ''; };
     const text = await ask('Return to the requestor', [comment, error], [{
       label: 'Return', primary: true, value: () => { if (comment.value.trim()) return comment.value; error.textContent = 'Say what has to change.'; comment.focus(); return undefined; },
     }]);
@@ -187,7 +233,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     handInButton.hidden = same && base === null;
     revert.hidden = editor.text.text === handedIn.text;
   }
-  const reject = h('button', { type: 'button', class: 'quiet', onclick: () => void step(async () => { if (await askReason('this request', (reason) => post(at(request, '/reject'), { reason }))) again(); }) }, 'Reject request…');
+  const reject = h('button', { type: 'button', class: 'quiet', onclick: () => void step(async () => { if (await askReason(`${me.participant}.request.${request}`, 'this request', (reason) => post(at(request, '/reject'), { reason }))) again(); }, 'Not rejected. ') }, 'Reject request…');
   const actions = h('div', { class: 'actions' }, status, h('span', { class: 'grow' }), d.can.reject ? reject : null,
     ...(correcting ? [revert, sameButton, handInButton] : []),
     ...(reviewing ? [h('button', { type: 'button', onclick: () => void sendBack() }, 'Return… ', h('kbd', {}, 'R')), acceptButton] : []));
@@ -233,6 +279,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
       if (player.playing || resume) { player.pause(); clearTimeout(resume); resume = window.setTimeout(() => { resume = 0; void player.play(); }, 1200); }
     }
     refreshWords();
+    if (wanted) waitNoMore('Not handed in: you went on typing. Hand in again when you are done.');
     drafts?.changed();
     clearTimeout(diffTimer);
     diffTimer = window.setTimeout(drawDiff, 250);
@@ -246,16 +293,20 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   const returned = lastComment ? h('blockquote', { class: 'returned' }, h('p', {}, h('b', {}, `${lastComment.decision?.reviewer} returned revision ${lastComment.number}: `), lastComment.decision?.comment)) : null;
   const history = h('details', { class: 'side', open: d.rounds.length > 0 && !correcting }, h('summary', {}, `History (${d.rounds.length})`), d.rounds.length ? h('ol', { class: 'history' }, d.rounds.map((r) => {
     const previous = d.rounds.find((o) => o.id === r.base)?.text ?? d.automatic.text;
-    return h('li', {}, h('p', {}, h('b', {}, `Revision ${r.number}`), ` by ${r.author}, `, ago(r.created_utc), `: ${r.changed ? `${r.char_edits} characters, ${r.word_edits} words from the automatic text` : 'unchanged'}`),
+    return h('li', {}, h('p', {}, h('b', {}, `Revision ${r.number}`), ` by ${r.author}, `, ago(r.created_utc), `: ${r.changed ? `${described({ words: { count: r.word_edits, over: false }, chars: { count: r.char_edits, over: false } }, false)}` : 'unchanged'}`),
       h('details', {}, h('summary', {}, r.base ? `Changes to revision ${r.number - 1}` : 'Changes to the automatic text'), renderDiff(previous, r.text)),
       r.decision ? h('p', {}, h('span', { class: `state ${r.decision.accepted ? 'accepted' : 'returned'}` }, r.decision.accepted ? 'accepted' : 'returned'), ` by ${r.decision.reviewer}, `, ago(r.decision.created_utc), r.decision.comment ? `: ${r.decision.comment}` : '') : null);
   })) : h('p', { class: 'empty' }, 'Nothing was handed in yet.'));
   const alignment = h('p', { class: 'alignment', role: 'status', hidden: true });
+  const guesses = (): string => {
+    const n = words.filter(isGuess).length;
+    return n ? ` The times of ${n} of ${words.length} words are guesses.` : '';
+  };
   const drawAlignment = (r: Details['realignment']): void => {
     if (d.item.state !== 'accepted' || !last) return;
     const text = !r || !me.can_realign ? 'New words have interpolated times; this server has no aligner.'
       : r.state === 'queued' && r.error ? `Attempt ${r.attempts} to align again failed: ${r.error}. The next attempt follows at ${new Date(r.next_utc).toLocaleTimeString()}.`
-      : r.state === 'queued' ? 'Waits to be aligned again.' : r.state === 'running' ? 'Is being aligned again…' : r.state === 'done' ? 'Aligned again.' : `Could not be aligned again after ${r.attempts} attempts: ${r.error}.`;
+      : r.state === 'queued' ? 'Waits to be aligned again.' : r.state === 'running' ? 'Is being aligned again…' : r.state === 'done' ? `Aligned again.${guesses()}` : `Could not be aligned again after ${r.attempts} attempts: ${r.error}.`;
     const button = d.can.realign && r && (r.state === 'done' || r.state === 'failed') ? h('button', { type: 'button', class: 'small', onclick: () => void step(async () => { await post(at(request, '/realign')); void poll(); }) }, 'Align again') : null;
     alignment.className = `alignment ${r?.state ?? ''}`;
     alignment.replaceChildren(text, ' ', button ?? '');
@@ -268,23 +319,25 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     if (s) {
       const finished = d.realignment?.state !== 'done' && s.realignment?.state === 'done';
       d = { ...d, realignment: s.realignment };
-      drawAlignment(s.realignment);
       if (finished) { const fresh = await get<Details>(at(request)); if (fresh.oracle) { editor.load(fresh.oracle); refreshWords(); } }
+      drawAlignment(s.realignment);
       if (s.realignment && /queued|running/.test(s.realignment.state)) pollTimer = window.setTimeout(() => void poll(), 1500);
     }
   };
   const role = held ? `${held.participant} works on it until ${new Date(held.until_utc).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}` : problem || (correcting ? 'You correct' : reviewing ? 'You review' : 'Read only');
   const about = h('div', { class: 'about' }, h('h1', {}, h('code', {}, `…${request.slice(-8)}`)), h('span', { class: `state ${d.item.rejected ? 'rejected' : d.item.state}` }, d.item.rejected ? 'rejected' : label(correcting && d.item.state === 'transcribed' ? 'in-correction' : d.item.state)),
-    h('span', {}, `${label(d.about.modality)}, ${d.about.difficulty}, by ${d.about.participant}`), h('b', {}, role));
-  const rejected = d.about.rejection ? h('blockquote', { class: 'returned' }, h('p', {}, h('b', {}, `${d.about.rejection.by} rejected it: `), d.about.rejection.reason)) : null;
+    h('span', {}, `${label(d.about.modality)}, ${d.about.difficulty}${d.about.participant === me.participant ? '' : `, by ${d.about.participant}`}`), h('b', {}, role));
+  const takeBack = h('button', { type: 'button', class: 'small', onclick: () => void step(async () => { await call('DELETE', at(request, '/reject')); again(); }, 'Not taken back. ') }, 'Take back the rejection');
+  const rejected = d.about.rejection ? h('blockquote', { class: 'returned' }, h('p', {}, h('b', {}, `${d.about.rejection.by} rejected it: `), d.about.rejection.reason), d.can.take_back ? takeBack : null) : null;
   const legend = h('p', { class: 'legend' }, h('span', { class: 'mark doubtful' }, 'doubtful'), h('span', { class: 'mark guessed' }, 'time guessed'), h('span', { class: 'mark manual' }, 'time set by hand'));
-  const edits = d.can.reject ? await editsOf(request, again) : null;
+  const edits = h('div');
   main.replaceChildren(h('div', { class: 'request' },
     h('div', { class: 'left' }, about, rejected, returned, stage, mediaError,
-      h('div', { class: 'transport' }, playButton, tool('−2 s', 'Back 2 s', 'back', () => player.step_by(-2)), tool('+2 s', 'Forward 2 s', 'forward', () => player.step_by(2)), speed, h('span', { class: 'group', role: 'group', 'aria-label': 'Loop' }, 'Loop', wordLoop, segmentLoop), time),
-      h('div', { class: 'options' }, correcting ? h('label', {}, pausing, 'Pause while typing') : null, h('span', { class: 'group', role: 'group', 'aria-label': 'Zoom' }, 'Zoom', h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom out', onclick: () => wave.zoom(1 / 1.5) }, '−'), h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom in', onclick: () => wave.zoom(1.5) }, '+'))),
+      h('div', { class: 'transport' }, playButton, tool('−2 s', 'Back 2 s', 'back', () => player.step_by(-2)), tool('+2 s', 'Forward 2 s', 'forward', () => player.step_by(2)), speed, h('span', { class: 'group', role: 'group', 'aria-label': 'Loop' }, 'Loop', wordLoop, segmentLoop)),
+      h('div', { class: 'options' }, correcting ? h('label', {}, pausing, 'Pause while typing') : null, h('span', { class: 'group', role: 'group', 'aria-label': 'Zoom' }, 'Zoom', h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom out', onclick: () => wave.zoom(1 / 1.5) }, '−'), h('button', { type: 'button', class: 'tool', 'aria-label': 'Zoom in', onclick: () => wave.zoom(1.5) }, '+')), time),
       alignment, history, edits, audio),
-    h('div', { class: 'right' }, notice, h('div', { class: 'text-head' }, h('h2', {}, 'Transcript'), legend), editor.element,
+    // A notice takes its room from the text's end: neither the lines nor the buttons jump.
+    h('div', { class: 'right' }, h('div', { class: 'text-head' }, h('h2', {}, 'Transcript'), legend), editor.element, notice,
       h('div', { class: 'diff-head' }, h('h2', {}, 'Changes against'), against, counted), diff, actions),
     wave.element));
   editor.load(acknowledged);
@@ -293,17 +346,26 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
   drawTransport();
   drawAlignment(d.realignment);
   if (d.realignment && /queued|running/.test(d.realignment.state)) void poll();
-  const done = sessionStorage.getItem('redline.done');
-  sessionStorage.removeItem('redline.done');
-  if (done) { status.textContent = done; }
+  const done = takeWord();
+  if (done) status.textContent = done;
+
+  // What takes a while comes after the text.
+  void get<Events>(at(request, '/events')).then((events) => { if (gone) return; overlay.load(events); wave.mark(overlay.spans(d.about.duration_ns)); overlay.show(player.time); }).catch(() => {});
+  if (d.can.reject || d.can.take_back) void editsOf(me, request, step).then((list) => { if (list) edits.replaceWith(list); }).catch(() => {});
+  if (d.about.audio) void outline(request, () => gone).then((peaks) => { if (!gone) wave.load(peaks); });
+  else wave.load(null);
 
   // What an earlier visit could not hand in.
   const kept = drafts?.kept();
   if (drafts && kept) {
-    if (kept.text === acknowledged.text) drafts.forget();
-    else if (kept.base === base && kept.seq === drafts.seq) { editor.load(kept, true); changed(false); say('What you typed while the server was away is back.'); }
+    if (kept.text === acknowledged.text) { drafts.forget(); if (kept.wanted && kept.base === base) askToHandIn(); }
+    else if (kept.base === base && kept.seq === drafts.seq) { if (kept.wanted) askToHandIn(); editor.load(kept, true); changed(false); say('What you typed while the server was away is back.'); }
     else if (kept.base === base) { editor.load(kept); refreshWords(); drawDiff(); void settle(kept); }
     else warn('This browser keeps an older text of yours that was never saved; the request was handed in since.', h('button', { type: 'button', onclick: () => { drafts.forget(); notice.hidden = true; } }, 'Throw it away'));
+  }
+  function askToHandIn(): void {
+    const no = h('button', { type: 'button', onclick: () => { notice.hidden = true; } }, 'Not yet');
+    warn('You wanted to hand this in while the server was away. It is not handed in yet.', h('button', { type: 'button', class: 'primary', onclick: () => { notice.hidden = true; handIn(); } }, 'Hand in now'), no);
   }
   const claimTimer = window.setInterval(() => { if (correcting || reviewing) void post(at(request, '/claim')).catch(() => {}); }, Math.max(20_000, me.claim_minutes * 20_000));
   const stopKeys = listen({
@@ -318,6 +380,7 @@ export async function showRequest(main: HTMLElement, me: Me, request: string, ag
     next: () => void queue().then((q) => { const n = nextOf(q, me, request); location.hash = n ? `#/r/${encodeURIComponent(n)}` : '#/'; }),
   });
   return () => {
+    gone = true;
     stopKeys();
     clearInterval(claimTimer);
     for (const t of [pollTimer, resume, diffTimer]) clearTimeout(t);

@@ -3,6 +3,7 @@ import WaveSurfer from 'wavesurfer.js';
 import type { Word } from './api';
 import { h } from './dom';
 import type { Player } from './player';
+import { isGuess } from './text';
 
 const LANE = 46;
 const GRAB = 5;
@@ -11,6 +12,18 @@ export interface WaveCallbacks {
   /** Draws anew while a boundary is dragged; `done` when it is let go. */
   drag(index: number, edge: 'start' | 'end', t_ns: number, done: boolean): void;
   pick(index: number): void;
+}
+
+const NARROWEST = 0.75;
+
+/** The word, or as much of it as can be read in that width, with a sign that more follows. */
+function fitting(ctx: CanvasRenderingContext2D, text: string, width: number): string {
+  const fits = (t: string): boolean => ctx.measureText(t).width * NARROWEST <= width;
+  if (fits(text)) return text;
+  const letters = [...text];
+  let n = letters.length - 1;
+  while (n > 0 && !fits(`${letters.slice(0, n).join('')}…`)) n--;
+  return n > 0 ? `${letters.slice(0, n).join('')}…` : '';
 }
 
 export class Wave {
@@ -25,24 +38,30 @@ export class Wave {
   private zoomed = 110;
   private scheme = matchMedia('(prefers-color-scheme: dark)');
 
-  constructor(private player: Player, peaks: { values: number[]; duration_s: number } | null, private does: WaveCallbacks) {
-    const box = h('div', { class: 'waveform' });
-    this.element = h('section', { class: 'wave', 'aria-label': 'Waveform' }, box, this.lane);
-    if (peaks && peaks.values.length) {
-      this.ws = WaveSurfer.create({
-        container: box, media: player.leader, peaks: [peaks.values.map((v) => v / 127)], duration: peaks.duration_s, height: 72, normalize: true,
-        minPxPerSec: this.zoomed, ...this.colours(), cursorWidth: 2,
-        autoScroll: true, autoCenter: true, dragToSeek: false, hideScrollbar: false, cspNonce: document.querySelector('meta[name=nonce]')?.getAttribute('content') ?? undefined,
-      });
-      this.ws.on('scroll', () => this.draw());
-      this.ws.on('redrawcomplete', () => this.draw());
-    } else box.append(h('p', { class: 'muted' }, 'There is no waveform for this request.'));
+  private box = h('div', { class: 'waveform' }, h('p', { class: 'muted', role: 'status' }, 'The waveform is being drawn…'));
+
+  /** `length_s`: of the sound, so that words lie where they will when the outline comes. */
+  constructor(private player: Player, private length_s: number, private does: WaveCallbacks) {
+    this.element = h('section', { class: 'wave', 'aria-label': 'Waveform' }, this.box, this.lane);
     this.lane.addEventListener('pointerdown', (e) => this.down(e));
     this.lane.addEventListener('pointermove', (e) => this.move(e));
     this.lane.addEventListener('pointerup', (e) => this.up(e));
     this.resize = new ResizeObserver(() => this.draw());
     this.resize.observe(this.lane);
     this.scheme.addEventListener('change', this.repaint);
+  }
+
+  /** The outline comes after the text: for an hour of sound it takes the server a while. `null`: there is none. */
+  load(peaks: { values: number[]; duration_s: number } | null): void {
+    if (!peaks?.values.length) { this.box.replaceChildren(h('p', { class: 'muted' }, 'There is no waveform for this request.')); return; }
+    this.box.replaceChildren();
+    this.ws = WaveSurfer.create({
+      container: this.box, media: this.player.leader, peaks: [peaks.values.map((v) => v / 127)], duration: peaks.duration_s, height: 72, normalize: true,
+      minPxPerSec: this.zoomed, ...this.colours(), cursorWidth: 2,
+      autoScroll: true, autoCenter: true, dragToSeek: false, hideScrollbar: false, cspNonce: document.querySelector('meta[name=nonce]')?.getAttribute('content') ?? undefined,
+    });
+    this.ws.on('scroll', () => this.draw());
+    this.ws.on('redrawcomplete', () => this.draw());
   }
 
   private colours(): { waveColor: string; progressColor: string; cursorColor: string } {
@@ -65,7 +84,8 @@ export class Wave {
   private perSecond(): number {
     const wrapper = this.ws?.getWrapper();
     const duration = this.ws?.getDuration() ?? 0;
-    return wrapper && duration > 0 ? wrapper.scrollWidth / duration : this.zoomed;
+    if (wrapper && duration > 0) return wrapper.scrollWidth / duration;
+    return this.length_s > 0 ? Math.max(this.zoomed, this.lane.clientWidth / this.length_s) : this.zoomed;
   }
   private x(t_ns: number): number { return this.player.seconds(t_ns) * this.perSecond() - (this.ws?.getScroll() ?? 0); }
   private t(x: number): number { return Math.round(this.player.sessionTime((x + (this.ws?.getScroll() ?? 0)) / this.perSecond())); }
@@ -131,17 +151,14 @@ export class Wave {
       ctx.fillStyle = colour(now ? '--now' : '--box');
       ctx.fillRect(a, 2, Math.max(1, b - a), 28);
       ctx.strokeStyle = colour(w.timing === 'manual' ? '--accent' : '--edge');
-      ctx.setLineDash(w.timing === 'interpolated' ? [3, 3] : []);
+      ctx.setLineDash(isGuess(w) ? [3, 3] : []);
       ctx.lineWidth = w.timing === 'manual' ? 2 : 1;
       ctx.strokeRect(a + 0.5, 2.5, Math.max(1, b - a - 1), 27);
       if (b - a > 10) {
-        ctx.save();
-        ctx.beginPath();
-        ctx.rect(a + 3, 2, b - a - 6, 28);
-        ctx.clip();
         ctx.fillStyle = colour(now ? '--now-text' : '--text');
-        ctx.fillText(w.text, a + 4, 17);
-        ctx.restore();
+        const shown = fitting(ctx, w.text, b - a - 8);
+        // Letters a little narrower are read more easily than a word cut off.
+        if (shown) ctx.fillText(shown, a + 4, 17, b - a - 8);
       }
     }
     ctx.setLineDash([]);
