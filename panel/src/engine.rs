@@ -398,10 +398,9 @@ pub fn consent(corpus: &Corpus, who: &ParticipantId) -> redline_recorder::Result
 
 /// Whether a participant has agreed to the text in force, or there is none.
 pub fn agreed(corpus: &Corpus, who: &ParticipantId) -> redline_recorder::Result<bool> {
-    let Some(text) = corpus.manifest()?.consent else { return Ok(true) };
+    let text = corpus.manifest()?.consent;
     let all = corpus.participants()?;
-    let p = all.participants.iter().find(|p| p.id == *who);
-    Ok(p.is_some_and(|p| p.consent.as_ref().is_some_and(|c| c.version == text.version)))
+    Ok(all.participants.iter().find(|p| p.id == *who).is_some_and(|p| p.agrees_to(text.as_ref())))
 }
 
 fn keep(corpus: &Corpus, id: &RequestId, note: &str) -> redline_recorder::Result<()> {
