@@ -121,6 +121,14 @@ pub struct Chord {
     key: Key,
 }
 
+impl Chord {
+    /// Whether pressing it types something: no keys to be listened for whatever window is in front.
+    #[must_use]
+    pub fn types(&self) -> bool {
+        !(self.ctrl || self.alt || self.meta || is_command_key(self.key))
+    }
+}
+
 impl std::fmt::Display for Chord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (on, name) in [(self.ctrl, "Ctrl"), (self.alt, "Alt"), (self.shift, "Shift"), (self.meta, "Super")] {
