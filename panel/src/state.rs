@@ -199,6 +199,12 @@ impl State {
         !matches!(self.phase, Phase::Setup | Phase::Consent | Phase::Review(_))
     }
 
+    /// Whether keys can be changed now: not while something passes by itself.
+    #[must_use]
+    pub fn may_set_keys(&self) -> bool {
+        matches!(self.phase, Phase::Setup | Phase::Live { .. } | Phase::Review(_))
+    }
+
     /// The person does something at `now_ns`; what follows.
     pub fn press(&mut self, p: &Press, now_ns: i64) -> Vec<Deed> {
         match (&self.phase, p) {

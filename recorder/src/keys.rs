@@ -122,10 +122,12 @@ pub struct Chord {
 }
 
 impl Chord {
-    /// Whether pressing it types something: no keys to be listened for whatever window is in front.
+    /// Whether every program uses it, such as a letter, Enter or Escape without Ctrl, Alt or Super: nothing to be listened
+    /// for whatever window is in front.
     #[must_use]
-    pub fn types(&self) -> bool {
-        !(self.ctrl || self.alt || self.meta || is_command_key(self.key))
+    pub fn is_everyday(&self) -> bool {
+        let enters = matches!(self.key, Key::Escape | Key::Delete | Key::Return | Key::KpReturn);
+        !(self.ctrl || self.alt || self.meta) && (enters || !is_command_key(self.key))
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::parts::{buttons, card, clock, meter, notice, row, segments, wide};
 use super::theme::Palette;
-use super::{Area, Panel, difficulty_label, modality_label, modality_tag};
+use super::{Area, Panel, WAITING_STEP, difficulty_label, modality_label, modality_tag};
+use crate::cad::Connection;
 use crate::engine::Task;
 use crate::settings::Action;
 use crate::state::{Phase, Press, Take};
 use eframe::egui::{
-    self, Align, Button, CentralPanel, Color32, ComboBox, CornerRadius, Frame, Key, Layout, Margin, RichText, ScrollArea, Sense, Stroke,
+    self, Align, Button, CentralPanel, Color32, ComboBox, CornerRadius, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke,
     TextEdit, Ui, Vec2,
 };
 use redline_recorder::Microphone;
@@ -26,6 +27,9 @@ impl Panel {
             ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 10.0;
                 self.notices(ui);
+                if self.keys_open && self.state.may_set_keys() {
+                    return self.keys(ui);
+                }
                 match self.state.phase.clone() {
                     Phase::Setup => self.setup(ui),
                     Phase::Consent => self.consent(ui),
@@ -36,9 +40,6 @@ impl Panel {
                         waiting(ui, if discard { "Moving the take to the bin…" } else { "Finishing the recording…" });
                     }
                     Phase::Review(take) => self.review(ui, &take),
-                }
-                if self.keys_open {
-                    self.keys(ui);
                 }
             });
         });
@@ -76,9 +77,10 @@ impl Panel {
         let frame = Frame::new().fill(p.card).inner_margin(Margin::symmetric(14, 6));
         egui::Panel::bottom("foot").frame(frame).show_separator_line(false).show(ui, |ui| {
             ui.horizontal(|ui| {
-                let keys = if self.keys_open { "Hide keys" } else { "Keys" };
-                if ui.add(Button::new(RichText::new(keys).small()).frame(false)).clicked() {
+                let keys = if self.keys_open { "Done with keys" } else { "Keys" };
+                if ui.add_enabled(self.state.may_set_keys(), Button::new(RichText::new(keys).small()).frame(false)).clicked() {
                     self.keys_open = !self.keys_open;
+                    self.binding = None;
                 }
                 let dark = ui.visuals().dark_mode;
                 if ui.add(Button::new(RichText::new(if dark { "Light" } else { "Dark" }).small()).frame(false)).clicked() {
@@ -95,7 +97,7 @@ impl Panel {
 
     /// The button that leads on, always in sight.
     fn leading(&mut self, ui: &mut Ui) {
-        if self.state.phase != Phase::Setup {
+        if self.state.phase != Phase::Setup || self.keys_open {
             return;
         }
         let p = Palette::of(ui);
@@ -328,8 +330,20 @@ impl Panel {
                     }
                 }
             });
+            match &self.look.cad {
+                Connection::Off => {}
+                Connection::Waiting => {
+                    row(ui, "CAD program", |ui| ui.label(RichText::new("none connected").color(p.faint)));
+                }
+                Connection::Connected(names) => {
+                    row(ui, "CAD program", |ui| ui.add(egui::Label::new(RichText::new(format!("✔ {names}")).color(p.green)).truncate()));
+                }
+            }
             let facts = format!("{} marks · {} cuts · {} pictures lost", self.look.marks, self.look.cuts, self.look.dropped);
             ui.label(RichText::new(facts).small().color(p.faint));
+            if let Some(said) = &self.look.said {
+                ui.label(RichText::new(said).small().color(p.faint));
+            }
         });
         if self.state.choice.modality == Modality::Text {
             self.text_box(ui);
@@ -428,6 +442,23 @@ impl Panel {
         }
     }
 
+    /// Where the take can be watched; also for who has no browser on this desktop.
+    fn page_address(&self, ui: &mut Ui) {
+        let p = Palette::of(ui);
+        let Some(page) = &self.state.page else { return };
+        if page.no_browser {
+            notice(ui, "⚠", "No browser could be opened here. Open this address in one:", p.amber, p.amber_ground);
+        }
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(&page.address).monospace().color(if page.no_browser { p.text } else { p.faint }));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if ui.button("Copy").clicked() {
+                    ui.ctx().copy_text(page.address.clone());
+                }
+            });
+        });
+    }
+
     fn review(&mut self, ui: &mut Ui, take: &Take) {
         let p = Palette::of(ui);
         let ctx = ui.ctx().clone();
@@ -445,6 +476,11 @@ impl Panel {
             if take.cuts > 0 {
                 facts.push(format!("{} cuts made", take.cuts));
             }
+            match &take.cad {
+                Connection::Off => {}
+                Connection::Waiting => facts.push("no CAD program took part".into()),
+                Connection::Connected(names) => facts.push(format!("with {names}")),
+            }
             if !facts.is_empty() {
                 ui.label(RichText::new(facts.join(" · ")).color(p.faint));
             }
@@ -456,9 +492,13 @@ impl Panel {
         if take.silent {
             notice(ui, "⚠", "Nothing but silence came from the microphone. Record it again?", p.amber, p.amber_ground);
         }
-        if buttons(ui, &["▶  Play  P"]).is_some() {
+        for n in &take.notes {
+            notice(ui, "⚠", n, p.amber, p.amber_ground);
+        }
+        if buttons(ui, &["▶  Play in the browser  P"]).is_some() {
             self.do_press(&Press::Play, &ctx);
         }
+        self.page_address(ui);
         card(ui, "NOTE", |ui| {
             let edit = TextEdit::multiline(&mut self.state.note).desired_rows(3).desired_width(f32::INFINITY);
             ui.add(edit.hint_text("Anything that whoever works with this should know"));
@@ -475,77 +515,19 @@ impl Panel {
             RichText::new("Retake and Discard put this take into the bin; nothing is lost until it is emptied.").small().color(p.faint),
         );
     }
-
-    fn keys(&mut self, ui: &mut Ui) {
-        let p = Palette::of(ui);
-        let ctx = ui.ctx().clone();
-        card(ui, "KEYS, WHATEVER WINDOW IS IN FRONT", |ui| {
-            for a in Action::ALL {
-                ui.horizontal(|ui| {
-                    ui.label(a.label());
-                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                        let waiting = self.binding == Some(a);
-                        let text = match (waiting, self.settings.key(a)) {
-                            (true, _) => "Press the new keys…".to_owned(),
-                            (false, Some(k)) => k.to_string(),
-                            (false, None) => "none".to_owned(),
-                        };
-                        let b = Button::new(RichText::new(text).monospace().color(if waiting { p.accent } else { p.text }));
-                        if ui.add(b).clicked() {
-                            self.binding = if waiting { None } else { Some(a) };
-                        }
-                    });
-                });
-            }
-            ui.label(RichText::new("Click keys to change them. Esc keeps the old ones, Delete takes them away.").small().color(p.faint));
-        });
-        if let Some(a) = self.binding {
-            self.listen_for_keys(a, &ctx);
-        }
-    }
-
-    fn listen_for_keys(&mut self, a: Action, ctx: &egui::Context) {
-        let pressed = ctx.input(|i| {
-            i.events.iter().find_map(|e| match e {
-                egui::Event::Key { key, pressed: true, modifiers, repeat: false, .. } => Some((*key, *modifiers)),
-                _ => None,
-            })
-        });
-        let Some((key, m)) = pressed else { return };
-        let keys = match key {
-            Key::Escape if m.is_none() => {
-                self.binding = None;
-                return;
-            }
-            Key::Delete | Key::Backspace if m.is_none() => String::new(),
-            key => {
-                let mut s = String::new();
-                for (on, name) in [(m.ctrl, "ctrl+"), (m.alt, "alt+"), (m.shift, "shift+")] {
-                    if on {
-                        s.push_str(name);
-                    }
-                }
-                s + key.name()
-            }
-        };
-        match self.settings.bind(a, &keys) {
-            Ok(()) => {
-                self.binding = None;
-                self.state.problem = None;
-                self.bind(ctx);
-                if let Err(e) = self.settings.save() {
-                    self.state.problem = Some(e.to_string());
-                }
-            }
-            Err(why) => self.state.problem = Some(why),
-        }
-    }
 }
 
+/// Three dots that fill up: a few pictures a second are enough.
 fn waiting(ui: &mut Ui, text: &str) {
-    ui.add_space(160.0);
+    let p = Palette::of(ui);
+    let step = (ui.input(|i| i.time) / WAITING_STEP.as_secs_f64()) as i64 % 4;
+    ui.add_space(180.0);
     ui.vertical_centered(|ui| {
-        ui.add(egui::Spinner::new().size(42.0));
+        let (rect, _) = ui.allocate_exact_size(Vec2::new(84.0, 28.0), Sense::hover());
+        for i in 0..3_i64 {
+            let at = rect.left_center() + Vec2::new(14.0 + 28.0 * i as f32, 0.0);
+            ui.painter().circle_filled(at, 7.0, if i < step { p.accent } else { p.line });
+        }
         ui.add_space(8.0);
         ui.label(RichText::new(text).heading());
     });
