@@ -230,8 +230,12 @@ impl Worker {
                 }
             }
             Deed::Begin => {
-                let id = self.begin()?;
+                let (id, lacks) = self.begin()?;
+                // In this order: a failure before the beginning would mean that nothing is recorded.
                 self.say(News::Begun(id));
+                if let Some(why) = lacks {
+                    self.say(News::Failed(why));
+                }
             }
             Deed::Abandon => {
                 self.prepared = None;
@@ -256,7 +260,8 @@ impl Worker {
         Ok(())
     }
 
-    fn begin(&mut self) -> redline_recorder::Result<RequestId> {
+    /// Begins the session; its id, and what the recording lacks.
+    fn begin(&mut self) -> redline_recorder::Result<(RequestId, Option<String>)> {
         let (Some(p), Some(choice)) = (self.prepared.take(), self.choice.clone()) else {
             return Err(redline_recorder::Error::Options("the devices are not open: start the take again".into()));
         };
@@ -293,11 +298,7 @@ impl Worker {
         }
         (self.paused, self.marks, self.cuts, self.said) = (false, 0, 0, None);
         self.live = Some(Live::new(self.corpus.clone(), id.clone(), recording, drawing));
-        if let Some(e) = problem {
-            // The recording runs; what it lacks is said.
-            self.say(News::Failed(e));
-        }
-        Ok(id)
+        Ok((id, problem))
     }
 
     fn execute(&mut self, c: &Command) -> redline_recorder::Result<serde_json::Value> {

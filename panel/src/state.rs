@@ -608,6 +608,14 @@ mod tests {
         s.hear(News::Failed("the mark was not written".into()), S);
         assert!(matches!(s.phase, Phase::Live { .. }));
         assert_eq!(s.hear(News::WantsEnd, S), [Deed::Finish(Ending::Keep)], "a full disk ends it");
+        // What a recording lacks is said after it has begun, and does not end it.
+        let mut s = state();
+        s.press(&RECORD, 0);
+        s.hear(News::Ready, S);
+        s.tick(3 * S);
+        s.hear(News::Begun(RequestId::generate()), 3 * S);
+        s.hear(News::Failed("CAD programs are not listened to".into()), 3 * S);
+        assert!(matches!(s.phase, Phase::Live { .. }) && s.problem.is_some());
     }
 
     #[test]
