@@ -397,6 +397,10 @@ impl Panel {
             // A participant or a model may have been added meanwhile.
             self.reload();
             self.look_for_windows();
+            if self.look.level.is_none() {
+                // So may the microphone.
+                self.engine.ask(Task::Listen(self.listened()));
+            }
         }
         self.focused = focused;
     }

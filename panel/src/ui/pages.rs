@@ -246,17 +246,29 @@ impl Panel {
                 Microphone::Named(n) => n.clone(),
                 Microphone::Default => "The system’s".to_owned(),
             };
-            ComboBox::from_id_salt("microphone").selected_text(now).width(ui.available_width()).truncate().show_ui(ui, |ui| {
+            let field = ComboBox::from_id_salt("microphone").selected_text(now).width(ui.available_width()).truncate();
+            let shown = field.show_ui(ui, |ui| {
                 ui.selectable_value(&mut self.microphone, Microphone::Default, "The system’s");
                 for m in &self.microphones {
                     ui.selectable_value(&mut self.microphone, Microphone::Named(m.name.clone()), &m.name);
                 }
                 ui.selectable_value(&mut self.microphone, Microphone::Off, "None");
             });
+            if shown.response.clicked() {
+                self.microphones = redline_recorder::audio::microphones();
+            }
         });
         row(ui, "Level", |ui| {
             let width = ui.available_width();
-            meter(ui, self.look.level, width);
+            match (self.look.level, &self.microphone) {
+                (Some(_), _) => meter(ui, self.look.level, width),
+                (None, Microphone::Off) => {
+                    ui.label(RichText::new("no sound is recorded").color(p.faint));
+                }
+                (None, _) => {
+                    ui.label(RichText::new("no microphone is open").color(p.amber));
+                }
+            }
         });
         if before != self.microphone {
             self.settings.microphone = match &self.microphone {
