@@ -178,7 +178,8 @@ fn a_spoken_take_with_a_cad_program_is_played_in_the_browser() {
     let a = m.session.streams.audio.as_ref().unwrap();
     let heard = samples(&session.audio());
     let origin = origin(&m);
-    let at = |t: i64| ((a.clock.sample_at(t - origin).unwrap() * 48_000.0 / f64::from(a.clock.sample_rate)).max(0.0) as usize).min(heard.len());
+    let at =
+        |t: i64| ((a.clock.sample_at(t - origin).unwrap() * 48_000.0 / f64::from(a.clock.sample_rate)).max(0.0) as usize).min(heard.len());
     let loud = |x: &&f32| x.abs() > 0.05;
     let (from, until) = (heard.iter().position(|x| loud(&x)).unwrap(), heard.iter().rposition(|x| loud(&x)).unwrap());
     assert!((0.9..1.1).contains(&((until - from) as f64 / 48_000.0)), "{from} {until}");

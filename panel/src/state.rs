@@ -448,6 +448,7 @@ pub struct Watch {
     heard_ns: Option<i64>,
     dropped: Option<(u64, i64)>,
     alone_ns: Option<i64>,
+    next_ns: Option<i64>,
 }
 
 /// Below this peak a microphone is silent: the noise of a real one lies above it (−60 dB).
@@ -460,13 +461,28 @@ const DROPPED_NS: i64 = 10_000_000_000;
 const PLUG_IN_NS: i64 = 1_500_000_000;
 
 impl Watch {
+    /// When time alone will change what is wrong, if nothing else happens.
+    #[must_use]
+    pub fn next_ns(&self) -> Option<i64> {
+        self.next_ns
+    }
+
     /// What is wrong now. `live`: whether a recording runs.
     pub fn see(&mut self, l: &Look, live: bool, now_ns: i64) -> Vec<Warning> {
         let mut out = Vec::new();
+        // What was so since a time is said after a while, or until then.
+        let mut next: Option<i64> = None;
+        let mut passed = |since: i64, ns: i64| {
+            let at = since + ns;
+            if now_ns < at {
+                next = Some(next.map_or(at, |n| n.min(at)));
+            }
+            now_ns >= at
+        };
         match l.level {
             Some(p) if p >= SILENT_PEAK => self.heard_ns = Some(now_ns),
             Some(_) => {
-                if now_ns - *self.heard_ns.get_or_insert(now_ns) >= SILENT_NS {
+                if passed(*self.heard_ns.get_or_insert(now_ns), SILENT_NS) {
                     out.push(Warning::Silent);
                 }
             }
@@ -483,15 +499,16 @@ impl Watch {
                 Some(_) => {}
                 None => self.dropped = Some((l.dropped, now_ns - DROPPED_NS)),
             }
-            if self.dropped.is_some_and(|d| now_ns - d.1 < DROPPED_NS) {
+            if self.dropped.is_some_and(|d| !passed(d.1, DROPPED_NS)) {
                 out.push(Warning::Dropped);
             }
             if l.cad != Connection::Waiting {
                 self.alone_ns = None;
-            } else if now_ns - *self.alone_ns.get_or_insert(now_ns) >= PLUG_IN_NS {
+            } else if passed(*self.alone_ns.get_or_insert(now_ns), PLUG_IN_NS) {
                 out.push(Warning::NoBridge);
             }
         }
+        self.next_ns = next;
         out
     }
 }
@@ -622,8 +639,8 @@ mod tests {
     fn warnings_come_and_go() {
         let mut w = Watch::default();
         let mut l = Look { level: Some(0.0), free_bytes: Some(u64::MAX), ..Look::default() };
-        assert_eq!(w.see(&l, true, 0), []);
-        assert_eq!(w.see(&l, true, 3 * S), [Warning::Silent]);
+        assert_eq!((w.see(&l, true, 0), w.next_ns()), (vec![], Some(3 * S)));
+        assert_eq!((w.see(&l, true, 3 * S), w.next_ns()), (vec![Warning::Silent], None));
         l.level = Some(0.2);
         assert_eq!(w.see(&l, true, 4 * S), []);
         l.dropped = 1;

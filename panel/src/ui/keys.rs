@@ -73,7 +73,7 @@ impl Panel {
     fn listen_for_keys(&mut self, a: Action, ctx: &egui::Context) {
         let pressed = ctx.input(|i| {
             i.events.iter().find_map(|e| match e {
-                egui::Event::Key { key, pressed: true, modifiers, repeat: false, .. } => Some((*key, *modifiers)),
+                egui::Event::Key { key, pressed: true, modifiers, repeat: false, .. } if !is_modifier(*key) => Some((*key, *modifiers)),
                 _ => None,
             })
         });
@@ -107,4 +107,10 @@ impl Panel {
             Err(why) => self.state.problem = Some(why),
         }
     }
+}
+
+/// Keys that are held with another one; they come as keys of their own first.
+fn is_modifier(k: Key) -> bool {
+    use Key::{AltLeft, AltRight, ControlLeft, ControlRight, ShiftLeft, ShiftRight, SuperLeft, SuperRight};
+    matches!(k, AltLeft | AltRight | ControlLeft | ControlRight | ShiftLeft | ShiftRight | SuperLeft | SuperRight)
 }

@@ -387,11 +387,15 @@ impl Panel {
             ctx.send_viewport_cmd(ViewportCommand::Title(title.into()));
         }
         // The engine and every event have the window drawn; what only time changes is looked at here.
-        ctx.request_repaint_after(match self.state.phase {
-            Phase::Countdown { .. } => Duration::from_millis(100),
-            Phase::Starting | Phase::Finishing { .. } => WAITING_STEP,
-            _ => Duration::from_secs(1),
-        });
+        let next = self.watch.next_ns().map(|t| Duration::from_nanos((t - now).max(0).unsigned_abs()));
+        let after = match self.state.phase {
+            Phase::Countdown { .. } => Some(Duration::from_millis(100)),
+            Phase::Starting | Phase::Finishing { .. } => Some(WAITING_STEP),
+            _ => next,
+        };
+        if let Some(after) = after {
+            ctx.request_repaint_after(after);
+        }
         let focused = ctx.input(|i| i.viewport().focused.unwrap_or(true));
         if focused && !self.focused && matches!(self.state.phase, Phase::Setup) {
             // A participant or a model may have been added meanwhile.

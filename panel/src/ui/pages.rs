@@ -1,12 +1,12 @@
 //! The pages: choosing, consent, count-down, recording, deciding.
 
-use super::parts::{buttons, card, clock, meter, notice, row, segments, wide};
+use super::parts::{buttons, card, clock, counted, meter, notice, row, segments, wide};
 use super::theme::Palette;
 use super::{Area, Panel, WAITING_STEP, difficulty_label, modality_label, modality_tag};
 use crate::cad::Connection;
 use crate::engine::Task;
 use crate::settings::Action;
-use crate::state::{Phase, Press, Take};
+use crate::state::{Phase, Press, Take, Warning};
 use eframe::egui::{
     self, Align, Button, CentralPanel, Color32, ComboBox, CornerRadius, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke,
     TextEdit, Ui, Vec2,
@@ -78,12 +78,13 @@ impl Panel {
         egui::Panel::bottom("foot").frame(frame).show_separator_line(false).show(ui, |ui| {
             ui.horizontal(|ui| {
                 let keys = if self.keys_open { "Done with keys" } else { "Keys" };
-                if ui.add_enabled(self.state.may_set_keys(), Button::new(RichText::new(keys).small()).frame(false)).clicked() {
+                if ui.add_enabled(self.state.may_set_keys(), Button::new(RichText::new(keys).small()).frame_when_inactive(false)).clicked()
+                {
                     self.keys_open = !self.keys_open;
                     self.binding = None;
                 }
                 let dark = ui.visuals().dark_mode;
-                if ui.add(Button::new(RichText::new(if dark { "Light" } else { "Dark" }).small()).frame(false)).clicked() {
+                if ui.add(Button::new(RichText::new(if dark { "Light" } else { "Dark" }).small()).frame_when_inactive(false)).clicked() {
                     self.settings.dark = Some(!dark);
                     self.set_theme(ui.ctx());
                 }
@@ -108,6 +109,7 @@ impl Panel {
                 None => "●  Record".into(),
             };
             let ink = if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE };
+            self.level(ui);
             if wide(ui, &text, p.red, ink, 46.0).clicked() {
                 self.do_press(&Press::Do(Action::Record), &ui.ctx().clone());
             }
@@ -120,12 +122,14 @@ impl Panel {
             ui.horizontal_top(|ui| {
                 let width = ui.available_width() - 40.0;
                 ui.allocate_ui(Vec2::new(width, 0.0), |ui| notice(ui, "✖", &problem, p.red, p.red_ground));
-                if ui.add(Button::new("OK").frame(false)).clicked() {
+                if ui.add(Button::new("OK").frame_when_inactive(false)).clicked() {
                     self.state.problem = None;
                 }
             });
         }
-        for w in &self.warnings {
+        // What was recorded is decided about: how the microphone is now does not matter.
+        let deciding = matches!(self.state.phase, Phase::Review(_) | Phase::Consent | Phase::Finishing { .. });
+        for w in self.warnings.iter().filter(|w| !(deciding && **w == Warning::Silent)) {
             notice(ui, "⚠", w.text(), p.amber, p.amber_ground);
         }
     }
@@ -258,18 +262,6 @@ impl Panel {
                 self.microphones = redline_recorder::audio::microphones();
             }
         });
-        row(ui, "Level", |ui| {
-            let width = ui.available_width();
-            match (self.look.level, &self.microphone) {
-                (Some(_), _) => meter(ui, self.look.level, width),
-                (None, Microphone::Off) => {
-                    ui.label(RichText::new("no sound is recorded").color(p.faint));
-                }
-                (None, _) => {
-                    ui.label(RichText::new("no microphone is open").color(p.amber));
-                }
-            }
-        });
         if before != self.microphone {
             self.settings.microphone = match &self.microphone {
                 Microphone::Named(n) => Some(n.clone()),
@@ -282,6 +274,23 @@ impl Panel {
                 ui.add(egui::DragValue::new(&mut self.settings.fade_s).range(0.5..=60.0).speed(0.1).suffix(" s"));
             });
         }
+    }
+
+    /// The microphone’s level, beside the button that records.
+    fn level(&self, ui: &mut Ui) {
+        let p = Palette::of(ui);
+        row(ui, "Level", |ui| {
+            let width = ui.available_width();
+            match (self.look.level, &self.microphone) {
+                (Some(_), _) => meter(ui, self.look.level, width),
+                (None, Microphone::Off) => {
+                    ui.label(RichText::new("no sound is recorded").color(p.faint));
+                }
+                (None, _) => {
+                    ui.label(RichText::new("no microphone is open").color(p.amber));
+                }
+            }
+        });
     }
 
     fn consent(&mut self, ui: &mut Ui) {
@@ -351,7 +360,12 @@ impl Panel {
                     row(ui, "CAD program", |ui| ui.add(egui::Label::new(RichText::new(format!("✔ {names}")).color(p.green)).truncate()));
                 }
             }
-            let facts = format!("{} marks · {} cuts · {} pictures lost", self.look.marks, self.look.cuts, self.look.dropped);
+            let facts = [
+                counted(self.look.marks.into(), "mark"),
+                counted(self.look.cuts.into(), "cut"),
+                format!("{} lost", counted(self.look.dropped, "picture")),
+            ]
+            .join(" · ");
             ui.label(RichText::new(facts).small().color(p.faint));
             if let Some(said) = &self.look.said {
                 ui.label(RichText::new(said).small().color(p.faint));
@@ -459,7 +473,7 @@ impl Panel {
         let p = Palette::of(ui);
         let Some(page) = &self.state.page else { return };
         if page.no_browser {
-            notice(ui, "⚠", "No browser could be opened here. Open this address in one:", p.amber, p.amber_ground);
+            notice(ui, "⚠", "No browser opened. The take is shown at:", p.amber, p.amber_ground);
         }
         ui.horizontal(|ui| {
             ui.label(RichText::new(&page.address).monospace().color(if page.no_browser { p.text } else { p.faint }));
@@ -483,10 +497,10 @@ impl Panel {
             );
             let mut facts = Vec::new();
             if take.strokes > 0 {
-                facts.push(format!("{} strokes", take.strokes));
+                facts.push(counted(take.strokes, "stroke"));
             }
             if take.cuts > 0 {
-                facts.push(format!("{} cuts made", take.cuts));
+                facts.push(counted(take.cuts.into(), "cut"));
             }
             match &take.cad {
                 Connection::Off => {}

@@ -4,7 +4,7 @@ use super::Command;
 use crate::{Error, Result};
 use redline_schemas::{Corpus, Error as SchemaError, fsio};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,7 +38,14 @@ fn folder() -> Result<PathBuf> {
         _ => {}
     }
     // In a folder that others may write to, somebody else’s folder could lie in wait under this name.
-    let m = std::fs::symlink_metadata(&dir).map_err(SchemaError::io(&dir, "could not look at"))?;
+    let look = || std::fs::symlink_metadata(&dir).map_err(SchemaError::io(&dir, "could not look at"));
+    let mut m = look()?;
+    // Our own one, into which others could look but not write: older versions made it so.
+    if m.is_dir() && m.uid() == me && m.mode() & 0o022 == 0 && m.mode() & 0o077 != 0 {
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700))
+            .map_err(SchemaError::io(&dir, "could not close to others"))?;
+        m = look()?;
+    }
     if !m.is_dir() || m.uid() != me || m.mode() & 0o077 != 0 {
         return Err(Error::Options(format!(
             "{}: must be a folder of this user that nobody else may enter: remove it, or set XDG_RUNTIME_DIR",
