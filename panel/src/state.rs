@@ -437,7 +437,7 @@ impl Warning {
             Self::Silent => "The microphone is silent. Is it muted, or the wrong one?",
             Self::Disk => "The disk is nearly full. Make room before the next take.",
             Self::Dropped => "Pictures are being lost: close other programs.",
-            Self::NoBridge => "No CAD program is connected: selections and commands are not recorded. Recording works without.",
+            Self::NoBridge => "No CAD program is connected: no selections.",
         }
     }
 }

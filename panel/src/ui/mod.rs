@@ -22,6 +22,10 @@ use std::time::Duration;
 /// How fast the sign that something is under way moves.
 const WAITING_STEP: Duration = Duration::from_millis(250);
 
+/// For so long the microphone’s level is shown after another window came to the front: reading sound costs more than all else
+/// here, and nobody is listened to without need.
+const LISTEN_NS: i64 = 10_000_000_000;
+
 /// The window’s size, points.
 pub const SIZE: (f32, f32) = (420.0, 820.0);
 
@@ -129,6 +133,10 @@ struct Panel {
     keys_open: bool,
     title: &'static str,
     focused: bool,
+    /// Since when another window has the focus.
+    away_ns: Option<i64>,
+    /// Whether the microphone is open for its level.
+    listening: bool,
     minimised: bool,
     pressed: crossbeam_channel::Receiver<Action>,
     press: crossbeam_channel::Sender<Action>,
@@ -178,6 +186,8 @@ impl Panel {
             keys_open: false,
             title: "Redline",
             focused: true,
+            away_ns: None,
+            listening: true,
             minimised: false,
             pressed,
             press,
@@ -396,14 +406,30 @@ impl Panel {
         if let Some(after) = after {
             ctx.request_repaint_after(after);
         }
+        self.follow_focus(ctx, now);
+    }
+
+    /// In front again, the window looks again; in the background it lets go of the microphone after a while.
+    fn follow_focus(&mut self, ctx: &egui::Context, now: i64) {
         let focused = ctx.input(|i| i.viewport().focused.unwrap_or(true));
         if focused && !self.focused && matches!(self.state.phase, Phase::Setup) {
             // A participant or a model may have been added meanwhile.
             self.reload();
             self.look_for_windows();
-            if self.look.level.is_none() {
-                // So may the microphone.
+        }
+        if focused {
+            if !self.listening || (!self.focused && self.look.level.is_none()) {
+                self.listening = true;
                 self.engine.ask(Task::Listen(self.listened()));
+            }
+            self.away_ns = None;
+        } else if self.listening && !self.state.busy() {
+            let left = *self.away_ns.get_or_insert(now) + LISTEN_NS - now;
+            if left <= 0 {
+                self.listening = false;
+                self.engine.ask(Task::Listen(None));
+            } else {
+                ctx.request_repaint_after(Duration::from_nanos(left.unsigned_abs()));
             }
         }
         self.focused = focused;

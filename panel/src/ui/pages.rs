@@ -267,6 +267,7 @@ impl Panel {
                 Microphone::Named(n) => Some(n.clone()),
                 _ => None,
             };
+            self.listening = true;
             self.engine.ask(Task::Listen(self.listened()));
         }
         if self.state.choice.modality == Modality::DrawTemp {
@@ -285,6 +286,9 @@ impl Panel {
                 (Some(_), _) => meter(ui, self.look.level, width),
                 (None, Microphone::Off) => {
                     ui.label(RichText::new("no sound is recorded").color(p.faint));
+                }
+                (None, _) if !self.listening => {
+                    ui.label(RichText::new("shown while this window is in front").color(p.faint));
                 }
                 (None, _) => {
                     ui.label(RichText::new("no microphone is open").color(p.amber));
@@ -515,7 +519,7 @@ impl Panel {
             }
             ui.label(RichText::new(take.id.to_string()).small().monospace().color(p.faint));
         });
-        if take.silent {
+        if take.silent && self.state.choice.modality != Modality::Text {
             notice(ui, "⚠", "Nothing but silence came from the microphone. Record it again?", p.amber, p.amber_ground);
         }
         for n in &take.notes {
