@@ -246,6 +246,24 @@ fn keys_are_changed_by_keyboard_alone() {
     wait_complete(&desk, &root, &id);
 }
 
+/// Another program's window; it goes with the connection.
+struct Other(u32, #[allow(dead_code)] x11rb::rust_connection::RustConnection);
+
+impl Other {
+    fn show(desk: &VirtualDesktop) -> Self {
+        use x11rb::connection::Connection as _;
+        use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, WindowClass};
+        let (conn, screen) = x11rb::connect(Some(desk.display())).unwrap();
+        let root = conn.setup().roots[screen].root;
+        let window = conn.generate_id().unwrap();
+        let aux = CreateWindowAux::new().background_pixel(0x0080_8080);
+        conn.create_window(0, window, root, 0, 0, 300, 200, 0, WindowClass::INPUT_OUTPUT, 0, &aux).unwrap();
+        conn.map_window(window).unwrap();
+        conn.flush().unwrap();
+        Self(window, conn)
+    }
+}
+
 /// CPU time that a process or a thread has used, seconds.
 fn cpu_seconds(stat: &str) -> f64 {
     let stat = std::fs::read_to_string(stat).unwrap();
@@ -275,13 +293,8 @@ fn a_window_in_which_nothing_happens_costs_next_to_nothing() {
     // The window is drawn by the first thread; the microphone is open, and read by another one.
     let drawing = share(&format!("/proc/{pid}/task/{pid}/stat"));
     // Another window in front: the microphone is closed after a while.
-    let (conn, screen) = x11rb::connect(Some(desk.display())).unwrap();
-    {
-        use x11rb::connection::Connection as _;
-        use x11rb::protocol::xproto::{ConnectionExt as _, InputFocus};
-        conn.set_input_focus(InputFocus::NONE, conn.setup().roots[screen].root, x11rb::CURRENT_TIME).unwrap();
-        conn.flush().unwrap();
-    }
+    let other = Other::show(&desk);
+    press(&desk, &other.0.to_string(), &[]);
     let reads = || {
         std::fs::read_dir(format!("/proc/{pid}/task"))
             .unwrap()

@@ -47,12 +47,13 @@ function element(tag, className, text) {
 }
 
 /** What is seen: the video, else the renders. `lost` is called when the video can't be played. */
-function stage(data, pictures, lost) {
+function stage(data, lost) {
   if (!data.video) return ownClock(data.duration);
   const video = element('video', '');
-  // Its place has the right shape before the first picture is there.
-  [video.width, video.height] = [data.video.width, data.video.height];
-  if (pictures.length > 0) video.poster = `file/${pictures[0].picture}`;
+  // Its place has its shape before the first picture is there.
+  const { width, height } = data.video;
+  $('stage').style.width = `min(100%, ${width}px, calc(56vh * ${width / height}))`;
+  video.style.aspectRatio = `${width} / ${height}`;
   video.preload = 'auto';
   video.addEventListener('error', () => lost(video.error ? video.error.message : ''));
   video.src = `file/${data.video.file}`;
@@ -69,6 +70,7 @@ function showPicture(pictures, t, why) {
   const i = Math.max(0, lastAt(pictures, t, (p) => p.t));
   const key = pictures.length === 0 ? 'none' : `${pictures[i].picture}`;
   if (place.dataset.picture === key) return;
+  place.style.width = '';
   place.dataset.picture = key;
   if (pictures.length === 0) {
     place.replaceChildren(element('p', 'none', `${why} There are no renders either: the timeline shows what was recorded.`));
@@ -122,7 +124,7 @@ function start(data) {
   $('title').textContent = data.title;
   const pictures = data.tracks.flatMap((t) => t.items).filter((i) => i.picture !== undefined);
   let why = 'No video was recorded.';
-  let clock = stage(data, pictures, (message) => {
+  let clock = stage(data, (message) => {
     why = `The video can't be played (${message || 'unknown format'}).`;
     const t = clock.get();
     clock = ownClock(data.duration);
