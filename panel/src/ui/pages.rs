@@ -1,6 +1,6 @@
 //! The pages: choosing, consent, count-down, recording, deciding.
 
-use super::parts::{buttons, card, clock, counted, meter, notice, row, segments, wide};
+use super::parts::{buttons, card, clock, counted, free, meter, notice, row, segments, sentence, wide};
 use super::theme::Palette;
 use super::{Area, Panel, WAITING_STEP, difficulty_label, modality_label, modality_tag};
 use crate::cad::Connection;
@@ -89,7 +89,7 @@ impl Panel {
                     self.set_theme(ui.ctx());
                 }
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let free = self.look.free_bytes.map_or(String::new(), |b| format!("{:.0} GB free", b as f64 / 1e9));
+                    let free = self.look.free_bytes.map_or(String::new(), |b| free(b));
                     ui.label(RichText::new(free).small().color(p.faint));
                 });
             });
@@ -120,8 +120,8 @@ impl Panel {
         let p = Palette::of(ui);
         if let Some(problem) = self.state.problem.clone() {
             ui.horizontal_top(|ui| {
-                let width = ui.available_width() - 40.0;
-                ui.allocate_ui(Vec2::new(width, 0.0), |ui| notice(ui, "✖", &problem, p.red, p.red_ground));
+                let width = ui.available_width() - 58.0;
+                ui.allocate_ui(Vec2::new(width, 0.0), |ui| notice(ui, "✖", &sentence(&problem), p.red, p.red_ground));
                 if ui.add(Button::new("OK").frame_when_inactive(false)).clicked() {
                     self.state.problem = None;
                 }
