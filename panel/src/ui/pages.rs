@@ -89,7 +89,7 @@ impl Panel {
                     self.set_theme(ui.ctx());
                 }
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let free = self.look.free_bytes.map_or(String::new(), |b| free(b));
+                    let free = self.look.free_bytes.map_or(String::new(), free);
                     ui.label(RichText::new(free).small().color(p.faint));
                 });
             });
