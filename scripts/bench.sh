@@ -14,6 +14,9 @@ target/release/redline sync-test --virtual --minutes 2 --skew-ppm -300 --out "$o
 echo "== what a killed recorder loses"
 cargo bench --quiet --bench kill
 
+echo "== from the mouse to visible ink"
+cargo bench --quiet --bench ink
+
 echo "== cost against ffmpeg"
 cargo bench --quiet --bench cost -- --seconds 60 --rounds 3
 echo "== ten minutes with one core busy elsewhere"

@@ -151,17 +151,21 @@ fn a_request_with_clicked_faces_and_an_edit_that_changes_the_model() {
 doc = App.activeDocument()
 base = [o for o in doc.Objects if o.ViewObject.Visibility][0]
 def edge_that_can_be_rounded(shape):
-    for i, e in enumerate(shape.Edges):
-        if e.Length > 10 and e.Curve.TypeId == "Part::GeomLine":
-            try:
-                if shape.makeFillet(1.0, [e]).isValid():
-                    return i + 1
-            except Exception:
-                pass
+    # Of any model: the largest radius that the kernel manages on some straight edge.
+    for radius in (1.0, 0.5, 0.2, 0.1, 0.05):
+        for i, e in enumerate(shape.Edges):
+            if e.Length > 5 * radius and e.Curve.TypeId == "Part::GeomLine":
+                try:
+                    rounded = shape.makeFillet(radius, [e])
+                    if rounded.isValid() and len(rounded.Faces) > len(shape.Faces):
+                        return i + 1, radius, radius
+                except Exception:
+                    pass
+    raise ValueError("no edge of it can be rounded")
 doc.openTransaction("Fillet")
 fillet = doc.addObject("Part::Fillet", "Fillet")
 fillet.Base = base
-fillet.Edges = [(edge_that_can_be_rounded(base.Shape), 1.0, 1.0)]
+fillet.Edges = [edge_that_can_be_rounded(base.Shape)]
 base.ViewObject.Visibility = False
 doc.recompute()
 doc.commitTransaction()

@@ -36,6 +36,43 @@ fn consent_can_be_given_later_and_keeps_its_first_time() {
     assert!(said.contains("participants.json") && said.contains("no participant P09"), "{said}");
 }
 
+#[cfg(feature = "recorder")]
+#[test]
+fn who_has_not_agreed_to_the_present_text_is_not_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let (text, corpus) = (dir.path().join("consent.md"), dir.path().join("c"));
+    std::fs::write(&text, "I agree that my recordings are published.\n").unwrap();
+    let o = Command::new(env!("CARGO_BIN_EXE_redline")).arg("init").arg(&corpus).arg("--consent").arg(&text).output().unwrap();
+    assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
+    assert!(redline(&corpus, &["participant", "add", "P01"]).status.success());
+    // Without a display, so that nothing is recorded where the refusal is missing.
+    let record = || {
+        let mut c = Command::new(env!("CARGO_BIN_EXE_redline"));
+        c.args(["record", "--participant", "P01", "--no-mic", "--duration", "1", "--corpus"]).arg(&corpus);
+        let o = c.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
+        (o.status.code(), String::from_utf8_lossy(&o.stderr).into_owned())
+    };
+    let (code, said) = record();
+    assert!(code == Some(5) && said.contains("redline participant consent P01") && said.contains("are published"), "{code:?} {said}");
+    assert!(redline(&corpus, &["participant", "consent", "P01"]).status.success());
+    let (code, said) = record();
+    assert!(code == Some(4), "now it is the display that is missing: {code:?} {said}");
+
+    // Another version of the text is agreed to anew.
+    let manifest = corpus.join("corpus.json");
+    let mut v: serde_json::Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    v["consent"]["version"] = "2".into();
+    std::fs::write(&manifest, v.to_string()).unwrap();
+    let (code, said) = record();
+    assert!(code == Some(5) && said.contains("version 2") && said.contains("agreed to version 1"), "{code:?} {said}");
+    assert_eq!(std::fs::read_dir(corpus.join("requests")).unwrap().count(), 0);
+
+    // Where there is no text, there is nothing to agree to.
+    v["consent"] = serde_json::Value::Null;
+    std::fs::write(&manifest, v.to_string()).unwrap();
+    assert_eq!(record().0, Some(4));
+}
+
 #[test]
 fn without_a_text_there_is_nothing_to_agree_to() {
     let dir = tempfile::tempdir().unwrap();

@@ -149,9 +149,20 @@ fn words_events_and_video_move_together() {
     assert!(png.len() > 10_000);
 }
 
-/// An edit without video: a selection, a fillet from 2 to 4 s, a cancelled pad, renders in two colours.
-fn add_edit(corpus: &Corpus) {
-    let id = EditId::new("e").unwrap();
+/// What there is to be seen of an edit.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    Renders,
+    /// The request's video, which the edit did not have in truth.
+    Video,
+    /// A file that is no video.
+    BrokenVideo,
+    Nothing,
+}
+
+/// An edit: a selection, a fillet from 2 to 4 s, a cancelled pad, renders in two colours.
+fn add_edit(corpus: &Corpus, id: &str, seen: Seen) {
+    let id = EditId::new(id).unwrap();
     let dir = corpus.edit_dir(&id);
     std::fs::create_dir_all(dir.path().join("renders")).unwrap();
     let s = 1_000_000_000_i64;
@@ -195,10 +206,21 @@ fn add_edit(corpus: &Corpus) {
     }
     let mut session = corpus.request(&RequestId::new("r").unwrap()).unwrap().session;
     session.duration_ns = 8 * s;
+    let mut video = session.streams.video.take().filter(|_| matches!(seen, Seen::Video | Seen::BrokenVideo));
+    if let Some(v) = &mut video {
+        let request = corpus.request_dir(&RequestId::new("r").unwrap()).path().join(&v.file.path);
+        if seen == Seen::Video {
+            std::fs::copy(request, dir.video()).unwrap();
+        } else {
+            std::fs::write(dir.video(), b"no video").unwrap();
+        }
+        v.file = dir.file_ref(&dir.video()).unwrap();
+    }
     session.streams = Streams {
+        video,
         selections: stream(&dir, &dir.selections(), &[picked]),
         commands: stream(&dir, &dir.commands(), &commands),
-        renders: stream(&dir, &dir.renders(), &renders),
+        renders: stream(&dir, &dir.renders(), &renders).filter(|_| seen != Seen::Nothing),
         ..Streams::default()
     };
     let m = EditManifest {
@@ -223,21 +245,17 @@ fn add_edit(corpus: &Corpus) {
 fn an_edits_commands_selections_and_renders_move_together() {
     let dir = tempfile::tempdir().unwrap();
     let corpus = corpus(dir.path());
-    add_edit(&corpus);
-    let mut server = Command::new(env!("CARGO_BIN_EXE_redline"));
-    server.args(["view", "e", "--corpus"]).arg(corpus.root()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut server = Ended(server.spawn().unwrap());
-    let mut address = String::new();
-    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut address).unwrap();
-
+    add_edit(&corpus, "e", Seen::Renders);
+    let (_server, address) = serve(&corpus, "e");
     let browser = Browser::start();
-    browser.open(address.trim());
+    browser.open(&address);
     let state = "const i = document.querySelector('#stage img'); return { \
         ready: document.body.dataset.ready === 'yes', \
         picture: i && i.complete && i.naturalWidth > 0 ? i.alt : null, \
         now: [...document.querySelectorAll('.item.now')].map(e => e.title), \
         clock: document.getElementById('clock').value }";
-    browser.wait("the page", state, &|s| s["ready"] == true);
+    // Before its time, the first render is better than nothing.
+    browser.wait("the page", state, &|s| s["ready"] == true && s["clock"] == "0.000 s" && s["picture"] == "render: renders/000001.png");
     browser.click(".track[data-track=commands] .item:nth-of-type(1)");
     let s = browser.wait("the fillet", state, &|s| s["clock"] == "2.000 s" && s["picture"] == "render: renders/000001.png");
     assert_eq!(s["now"], json!(["2.00 s: Fillet"]));
@@ -250,6 +268,47 @@ fn an_edits_commands_selections_and_renders_move_together() {
     browser.click(".track[data-track=commands] .item:nth-of-type(2)");
     let s = browser.wait("the pad", state, &|s| s["clock"] == "5.000 s");
     assert_eq!(s["now"], json!(["5.00 s: Pad (cancelled)"]));
+}
+
+/// A served session; it ends with the first value.
+fn serve(corpus: &Corpus, session: &str) -> (Ended, String) {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_redline"));
+    server.args(["view", session, "--corpus"]).arg(corpus.root()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = Ended(server.spawn().unwrap());
+    let mut address = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    (server, address.trim().to_owned())
+}
+
+#[test]
+fn there_is_always_something_to_be_seen_of_an_edit() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = corpus(dir.path());
+    let browser = Browser::start();
+    let state = "const v = document.querySelector('video'), i = document.querySelector('#stage img'), s = document.getElementById('stage'); \
+        let light = null; \
+        if (v && v.readyState >= 2) { const c = document.createElement('canvas'); c.width = 64; c.height = 36; const d = c.getContext('2d'); \
+          d.drawImage(v, 0, 0, 64, 36); light = d.getImageData(0, 0, 64, 36).data.reduce((a, b) => a + b, 0) / (64 * 36 * 4); } \
+        return { ready: document.body.dataset.ready === 'yes', light, size: v ? [v.clientWidth, v.clientHeight] : null, \
+          img: i && i.complete && i.naturalWidth > 0 ? i.clientHeight : 0, text: s.textContent }";
+    add_edit(&corpus, "seen", Seen::Video);
+    let (_server, address) = serve(&corpus, "seen");
+    browser.open(&address);
+    // Its test picture is bright, and it has its shape.
+    let s = browser.wait("the edit's video", state, &|s| s["light"].as_f64().is_some_and(|l| l > 100.0));
+    let (w, h) = (s["size"][0].as_f64().unwrap(), s["size"][1].as_f64().unwrap());
+    assert!(h > 200.0 && (w / h - 640.0 / 360.0).abs() < 0.02, "{s}");
+
+    add_edit(&corpus, "broken", Seen::BrokenVideo);
+    let (_server, address) = serve(&corpus, "broken");
+    browser.open(&address);
+    let s = browser.wait("a render in place of a broken video", state, &|s| s["img"].as_f64().is_some_and(|h| h > 100.0));
+    assert!(s["text"].as_str().unwrap().contains("can't be played") && s["text"].as_str().unwrap().contains("Render 1 of 2"), "{s}");
+
+    add_edit(&corpus, "nothing", Seen::Nothing);
+    let (_server, address) = serve(&corpus, "nothing");
+    browser.open(&address);
+    browser.wait("a word about it", state, &|s| s["ready"] == true && s["text"].as_str().unwrap().contains("no renders either"));
 }
 
 #[test]

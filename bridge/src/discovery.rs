@@ -36,7 +36,12 @@ pub fn default_path() -> PathBuf {
 pub fn publish(path: &Path, address: &Address) -> Result<()> {
     let fail = |source| Error::Discovery { path: path.into(), source };
     if let Some(dir) = path.parent() {
-        std::fs::create_dir_all(dir).map_err(fail)?;
+        let mut make = std::fs::DirBuilder::new();
+        make.recursive(true);
+        // The recorder's socket may lie there too: nobody else's business.
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+        make.create(dir).map_err(fail)?;
     }
     let tmp = redline_schemas::fsio::temporary_beside(path);
     let mut options = std::fs::OpenOptions::new();

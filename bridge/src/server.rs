@@ -473,6 +473,8 @@ mod tests {
         let (dir, b) = start();
         let mode = std::fs::metadata(dir.path().join("run/bridge.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let folder = std::fs::metadata(dir.path().join("run")).unwrap().permissions().mode();
+        assert_eq!(folder & 0o777, 0o700, "the recorder wants it so for its socket");
         assert_eq!(b.address().token.len(), 43);
     }
 

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Counts up when facts or pictures change for the same file, so that old ones are made anew.
-const MAKING: u32 = 1;
+const MAKING: u32 = 2;
 
 /// The longest that the kernel may take for one file.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(180);

@@ -9,6 +9,8 @@ pub const DEFAULT_SIZE: u32 = 512;
 /// Each pixel is the mean of this many a side.
 const FINER: u32 = 2;
 const MARGIN: f32 = 0.06;
+/// What the kernel's triangles may be off by, as a share of the model's diagonal: `FINENESS` of the helper.
+const MESH_FINENESS: f32 = 0.0015;
 const SURFACE: [f32; 3] = [168.0, 188.0, 208.0];
 const EDGE: [f32; 3] = [24.0, 28.0, 34.0];
 const PAPER: [f32; 3] = [255.0; 3];
@@ -79,6 +81,10 @@ pub fn picture(mesh: &Mesh, view: &str, size: u32) -> Option<RgbImage> {
         let scale = side as f32 * (1.0 - 2.0 * MARGIN) / span;
         let middle = [(low[0] + high[0]) / 2.0, (low[1] + high[1]) / 2.0];
         let place = |p: V3| [(p[0] - middle[0]) * scale + side as f32 / 2.0, side as f32 / 2.0 - (p[1] - middle[1]) * scale, p[2] * scale];
+        // Triangles and lines are each as far off the true surface as the mesh is fine, which in a view along a long model is
+        // much of the picture.
+        let diagonal = dot(sub(high, low), sub(high, low)).sqrt();
+        let nearer = (0.004 * side as f32).max(2.5 * MESH_FINENESS * diagonal * scale);
         let normals = normals(&points, &mesh.triangles);
         let placed: Vec<V3> = points.iter().map(|p| place(*p)).collect();
         for t in &mesh.triangles {
@@ -87,7 +93,7 @@ pub fn picture(mesh: &Mesh, view: &str, size: u32) -> Option<RgbImage> {
         }
         for line in &mesh.lines {
             let line: Vec<V3> = line.iter().map(|p| place(camera.turn(*p))).collect();
-            line.windows(2).for_each(|w| canvas.line(w[0], w[1]));
+            line.windows(2).for_each(|w| canvas.line(w[0], w[1], nearer));
         }
     }
     Some(canvas.shrink())
@@ -165,10 +171,9 @@ impl Canvas {
         }
     }
 
-    /// Two finer pixels wide; a little in front of the surfaces that it borders.
-    fn line(&mut self, a: V3, b: V3) {
+    /// Two finer pixels wide; `nearer` in front of the surfaces that it borders.
+    fn line(&mut self, a: V3, b: V3, nearer: f32) {
         let steps = (b[0] - a[0]).abs().max((b[1] - a[1]).abs()).ceil().clamp(1.0, 8192.0);
-        let nearer = 0.004 * self.side as f32;
         for s in 0..=steps as u32 {
             let f = s as f32 / steps;
             let p: V3 = [0, 1, 2].map(|k| a[k] + (b[k] - a[k]) * f);

@@ -4,6 +4,7 @@
 use redline_cad::{Examiner, ModelFacts};
 use redline_schemas::VIEWS;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 fn bracket() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples/bracket.step")
@@ -27,10 +28,23 @@ fn a_model_has_facts_and_seven_views_and_is_looked_at_once() {
         - 2.0 * pi * 16.0 * 12.0;
     assert!((f.volume / volume - 1.0).abs() < 1e-3, "{} and {volume}", f.volume);
     assert_eq!(m.views.keys().map(String::as_str).collect::<std::collections::BTreeSet<_>>(), VIEWS.into_iter().collect());
-    for (view, path) in &m.views {
-        let i = image::open(path).unwrap().to_rgb8();
-        let drawn = i.pixels().filter(|p| p.0 != [255; 3]).count();
-        assert!(drawn * 10 > (i.width() * i.height()) as usize, "{view} shows {drawn} pixels");
+    // What is covered of a view: the model's outline, less what is seen through holes, over the square that the longer side
+    // fills to 88 %. From the front it is the angle alone, a fifth of its picture.
+    let angle = 80.0 * 12.0 + 48.0 * 12.0 + (64.0 - pi * 16.0);
+    let plan = 80.0 * 50.0 - 2.0 * (100.0 - pi * 25.0) - 2.0 * pi * 16.0;
+    let side = 50.0 * 60.0 - pi * 36.0;
+    for (view, outline, span) in [
+        ("front", angle, 80.0),
+        ("back", angle, 80.0),
+        ("top", plan, 80.0),
+        ("bottom", plan, 80.0),
+        ("left", side, 60.0),
+        ("right", side, 60.0),
+    ] {
+        let i = image::open(&m.views[view]).unwrap().to_rgb8();
+        let drawn = i.pixels().filter(|p| p.0 != [255; 3]).count() as f64 / f64::from(i.width() * i.height());
+        let expected = outline / (span * span) * 0.88 * 0.88;
+        assert!((drawn - expected).abs() < 0.015, "{view}: {drawn:.4} of the picture is covered, not {expected:.4}");
     }
     // Seen from the front it is an angle: its upper right is empty, from the left it is full.
     let at = |view: &str| image::open(&m.views[view]).unwrap().to_rgb8().get_pixel(400, 128).0;
@@ -67,4 +81,53 @@ fn broken_files_are_said_to_be_broken() {
     let m = look("open.step", &open);
     let f = m.facts.unwrap();
     assert!(!f.valid && f.counts.faces + 1 == redline_cad::step::read_facts(&bracket()).unwrap().counts.faces, "{f:?}");
+}
+
+/// Has FreeCAD make solids, each by a Python expression, and write them as NAME.step.
+fn make(dir: &Path, shapes: &[(&str, &str)]) {
+    let mut script = "import os, Part\nfrom FreeCAD import Vector as V\n".to_owned();
+    script += "def tilt(s):\n    s.rotate(V(0, 0, 0), V(1, 0, 0), 30)\n    s.rotate(V(0, 0, 0), V(0, 1, 0), 20)\n    return s\n";
+    for (name, expression) in shapes {
+        script += &format!("tilt({expression}).exportStep(os.path.join(os.environ['OUT'], '{name}.step'))\n");
+    }
+    script += "os._exit(0)\n";
+    let path = dir.join("make.py");
+    std::fs::write(&path, script).unwrap();
+    let program = std::env::var("REDLINE_FREECADCMD").unwrap_or_else(|_| "freecadcmd".into());
+    let mut c = Command::new(program);
+    c.arg(&path).env("OUT", dir).env("HOME", dir).env("QT_QPA_PLATFORM", "offscreen").stdin(Stdio::null());
+    let o = c.output().unwrap();
+    assert!(shapes.iter().all(|(n, _)| dir.join(format!("{n}.step")).is_file()), "{}", String::from_utf8_lossy(&o.stderr));
+}
+
+#[test]
+fn the_box_of_a_rounded_model_is_that_of_its_surface() {
+    let dir = tempfile::tempdir().unwrap();
+    let cylinder = "Part.makeCylinder(10, 30)";
+    let rounded = "(lambda c: c.makeFillet(3, [e for e in c.Edges if e.Curve.TypeId == 'Part::GeomCircle']))(Part.makeCylinder(10, 30))";
+    // As splines, whose control points lie outside the surface.
+    let splines = format!("{rounded}.toNurbs()");
+    let torus = "Part.makeTorus(20, 5)";
+    make(dir.path(), &[("cylinder", cylinder), ("rounded", rounded), ("splines", &splines), ("torus", torus)]);
+
+    // The axis after both turns. A solid of revolution reaches, in a direction at an angle to its axis, as far as its
+    // meridian does; rounding is a smaller solid with a ball at each of its points.
+    let (x, y) = (30_f64.to_radians(), 20_f64.to_radians());
+    let axis = [x.cos() * y.sin(), -x.sin(), x.cos() * y.cos()];
+    let reach = |half: f64, radius: f64, ball: f64| axis.map(|a| half * a.abs() + radius * (1.0 - a * a).sqrt() + ball);
+    let examiner = Examiner::new(dir.path().join("cache")).unwrap();
+    for (name, middle, reach) in [
+        ("cylinder", 15.0, reach(15.0, 10.0, 0.0)),
+        ("rounded", 15.0, reach(12.0, 7.0, 3.0)),
+        ("splines", 15.0, reach(12.0, 7.0, 3.0)),
+        ("torus", 0.0, reach(0.0, 20.0, 5.0)),
+    ] {
+        let m = examiner.examine(&dir.path().join(format!("{name}.step"))).unwrap();
+        let b = m.facts.unwrap_or_else(|| panic!("{name}: {:?}", m.error)).bounding_box;
+        for i in 0..3 {
+            let (low, high) = (middle * axis[i] - reach[i], middle * axis[i] + reach[i]);
+            let slack = 1e-3 * (high - low);
+            assert!((b.min[i] - low).abs() < slack && (b.max[i] - high).abs() < slack, "{name}, axis {i}: {b:?}, not {low}..{high}");
+        }
+    }
 }

@@ -207,6 +207,7 @@ mod tests {
             grid: FrameGrid::new(500_000_000, 30, 1).unwrap(),
             frames: 120,
             repeated_slots: 0,
+            paused_slots: 0,
             dropped_frames: 0,
             capture_error_ns: None,
             has_audio: false,

@@ -1,7 +1,9 @@
 //! The thread that holds the devices and the recording, so that the window never waits.
 
+use crate::browser;
+use crate::cad::{Cad, Connection, StartCad};
 use crate::overlay::{Overlay, ink::Lasting};
-use crate::state::{Choice, Deed, Look, News, Take};
+use crate::state::{Choice, Deed, Look, News, Shown, Take};
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use redline_recorder::control::{Ask, Command, Pen, Server};
 use redline_recorder::doctor::free_bytes;
@@ -9,12 +11,15 @@ use redline_recorder::level::Meter;
 use redline_recorder::live::{Drawing, Ending, Live};
 use redline_recorder::{Microphone, Prepared, RecordOptions, Recording, SessionManifest, bin};
 use redline_schemas::{Consent, Corpus, FORMAT_VERSION, Modality, ParticipantId, RequestId, RequestManifest, Session, Status, Tool, fsio};
+use redline_view::{Replay, What};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the window gets a new look at the recording.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// How often the recording, or the microphone, is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the disk is, while neither is open.
+const IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What the window asks beyond what the state machine says.
 pub enum Task {
@@ -54,7 +59,7 @@ pub struct Engine {
 
 impl Engine {
     /// Starts it.
-    pub fn start(corpus: Corpus, wishes: Wishes, wake: Wake) -> std::io::Result<Self> {
+    pub fn start(corpus: Corpus, wishes: Wishes, start_cad: StartCad, wake: Wake) -> std::io::Result<Self> {
         let (tasks, todo) = unbounded();
         let (send, news) = unbounded();
         let look = Arc::new(Mutex::new(Look::default()));
@@ -63,13 +68,18 @@ impl Engine {
             let mut w = Worker {
                 corpus,
                 wishes,
-                wake,
+                start_cad,
+                wake: Arc::new(Mutex::new(wake)),
                 news: send,
                 look: to,
                 choice: None,
                 prepared: None,
                 live: None,
+                cad: None,
                 server: None,
+                page: None,
+                shown: None,
+                said: None,
                 meter: None,
                 listen: None,
                 paused: false,
@@ -110,13 +120,21 @@ impl Drop for Engine {
 struct Worker {
     corpus: Corpus,
     wishes: Wishes,
-    wake: Wake,
+    start_cad: StartCad,
+    wake: Arc<Mutex<Wake>>,
     news: Sender<News>,
     look: Arc<Mutex<Look>>,
     choice: Option<Choice>,
     prepared: Option<Prepared>,
     live: Option<Live>,
+    cad: Option<Box<dyn Cad>>,
     server: Option<(Server, Receiver<Ask>)>,
+    /// The replay page of the take that was last played.
+    page: Option<redline_view::Server>,
+    /// What the window was last woken for.
+    shown: Option<Shown>,
+    /// What the recorder said last.
+    said: Option<String>,
     meter: Option<Meter>,
     listen: Option<Microphone>,
     paused: bool,
@@ -137,7 +155,7 @@ impl Worker {
                 recv(asked) -> a => if let Ok(a) = a {
                     self.asked(a);
                 },
-                default(LOOK_EVERY) => {}
+                default(self.pause()) => {}
             }
             self.look_around();
         }
@@ -147,9 +165,14 @@ impl Worker {
         }
     }
 
+    /// How long nothing has to be looked at.
+    fn pause(&self) -> Duration {
+        if self.live.is_some() || self.meter.is_some() { LOOK_EVERY } else { IDLE_LOOK_EVERY }
+    }
+
     fn say(&self, n: News) {
         let _ = self.news.send(n);
-        (self.wake)();
+        wake(&self.wake);
     }
 
     fn take(&mut self, t: Task) {
@@ -193,6 +216,7 @@ impl Worker {
             Deed::Prepare(choice) => {
                 self.meter = None;
                 self.prepared = None;
+                self.page = None;
                 self.choice = Some(choice);
                 match Recording::prepare(&self.corpus, &self.wishes.options) {
                     Ok(p) => {
@@ -206,8 +230,12 @@ impl Worker {
                 }
             }
             Deed::Begin => {
-                let id = self.begin()?;
+                let (id, lacks) = self.begin()?;
+                // In this order: a failure before the beginning would mean that nothing is recorded.
                 self.say(News::Begun(id));
+                if let Some(why) = lacks {
+                    self.say(News::Failed(why));
+                }
             }
             Deed::Abandon => {
                 self.prepared = None;
@@ -219,15 +247,21 @@ impl Worker {
             Deed::Finish(e) => self.finish(e),
             Deed::Consent(p) => consent(&self.corpus, &p)?,
             Deed::Bin(id) => {
+                self.page = None;
                 bin::discard(&self.corpus, &id)?;
             }
             Deed::Keep(id, note) => keep(&self.corpus, &id, &note)?,
-            Deed::Play(id) => play(&self.corpus, &id)?,
+            Deed::Play(id) => {
+                if let Err(e) = self.play(&id) {
+                    self.say(News::Failed(format!("the take cannot be shown: {e}")));
+                }
+            }
         }
         Ok(())
     }
 
-    fn begin(&mut self) -> redline_recorder::Result<RequestId> {
+    /// Begins the session; its id, and what the recording lacks.
+    fn begin(&mut self) -> redline_recorder::Result<(RequestId, Option<String>)> {
         let (Some(p), Some(choice)) = (self.prepared.take(), self.choice.clone()) else {
             return Err(redline_recorder::Error::Options("the devices are not open: start the take again".into()));
         };
@@ -241,6 +275,10 @@ impl Worker {
             _ => None,
         };
         let mut problem = None;
+        self.cad = (self.start_cad)(&recording).unwrap_or_else(|why| {
+            problem = Some(why);
+            None
+        });
         let drawing = drawing.and_then(|lasting| {
             let area = Box::new(recording.area_now());
             match Overlay::open(lasting, recording.strokes(), area) {
@@ -249,22 +287,18 @@ impl Worker {
                     Some(Box::new(o) as Box<dyn Drawing>)
                 }
                 Err(e) => {
-                    problem = Some(e);
+                    problem = Some(e.to_string());
                     None
                 }
             }
         });
         match Server::start(&self.corpus) {
             Ok((s, _, asked)) => self.server = Some((s, asked)),
-            Err(e) => problem = Some(e),
+            Err(e) => problem = Some(e.to_string()),
         }
-        (self.paused, self.marks, self.cuts) = (false, 0, 0);
+        (self.paused, self.marks, self.cuts, self.said) = (false, 0, 0, None);
         self.live = Some(Live::new(self.corpus.clone(), id.clone(), recording, drawing));
-        if let Some(e) = problem {
-            // The recording runs; what it lacks is said.
-            self.say(News::Failed(e.to_string()));
-        }
-        Ok(id)
+        Ok((id, problem))
     }
 
     fn execute(&mut self, c: &Command) -> redline_recorder::Result<serde_json::Value> {
@@ -289,6 +323,9 @@ impl Worker {
         let mut ending = None;
         let mut said = Vec::new();
         if let Some(l) = &self.live {
+            if let Some(m) = l.recording().messages().pop() {
+                self.said = Some(m);
+            }
             let p = l.recording().progress();
             look = Look {
                 elapsed_ns: p.elapsed_ns,
@@ -300,6 +337,8 @@ impl Worker {
                 marks: self.marks,
                 cuts: self.cuts,
                 text: l.recording().text().text(),
+                cad: self.cad.as_ref().map_or(Connection::Off, |c| c.connection()),
+                said: self.said.clone(),
                 ..look
             };
             if p.paused != self.paused {
@@ -313,7 +352,14 @@ impl Worker {
                 self.meter = None;
             }
         }
+        // Drawing the window costs more than recording sound: only when there is something new to see.
+        let shown = look.shown();
+        let new = self.shown.as_ref() != Some(&shown);
+        self.shown = Some(shown);
         *self.look.lock().unwrap_or_else(PoisonError::into_inner) = look;
+        if new {
+            wake(&self.wake);
+        }
         for n in said {
             self.say(n);
         }
@@ -322,7 +368,21 @@ impl Worker {
             self.say(News::WantsEnd);
             self.finish(e);
         }
-        (self.wake)();
+    }
+
+    /// Serves a take’s replay page, and shows it in the browser.
+    fn play(&mut self, id: &RequestId) -> redline_view::Result<()> {
+        let page = redline_view::Server::start(Replay::load(&self.corpus, &What::Request(id.clone()))?, 0)?;
+        let address = page.address().to_owned();
+        // The one before is not asked for any more.
+        self.page = Some(page);
+        self.say(News::Page(address.clone()));
+        let (news, woken, of) = (self.news.clone(), Arc::clone(&self.wake), address.clone());
+        browser::open(&address, move || {
+            let _ = news.send(News::NoBrowser(of));
+            wake(&woken);
+        });
+        Ok(())
     }
 
     fn finish(&mut self, e: Ending) {
@@ -331,6 +391,10 @@ impl Worker {
         if e == Ending::Discard {
             let _ = live.execute(&Command::Discard);
         }
+        // What plug-ins still hold of a discarded take is not waited for.
+        let keep = live.ending() != Some(Ending::Discard);
+        let connection = self.cad.as_ref().map_or(Connection::Off, |c| c.connection());
+        let notes = self.cad.take().filter(|_| keep).map(|c| c.finish(live.recording())).unwrap_or_default();
         let (text, paused_ns) = (live.recording().text().text(), live.recording().progress().paused_ns);
         let n = match live.finish() {
             Ok((_, Ending::Discard)) => News::Binned,
@@ -344,6 +408,8 @@ impl Worker {
                         strokes: strokes(&self.corpus, f.manifest.id()),
                         silent: s.streams.audio.as_ref().is_some_and(|a| a.peak == Some(0.0)),
                         cuts: self.cuts,
+                        cad: connection,
+                        notes,
                     }),
                     Err(e) => News::Failed(e.to_string()),
                 }
@@ -398,10 +464,9 @@ pub fn consent(corpus: &Corpus, who: &ParticipantId) -> redline_recorder::Result
 
 /// Whether a participant has agreed to the text in force, or there is none.
 pub fn agreed(corpus: &Corpus, who: &ParticipantId) -> redline_recorder::Result<bool> {
-    let Some(text) = corpus.manifest()?.consent else { return Ok(true) };
+    let text = corpus.manifest()?.consent;
     let all = corpus.participants()?;
-    let p = all.participants.iter().find(|p| p.id == *who);
-    Ok(p.is_some_and(|p| p.consent.as_ref().is_some_and(|c| c.version == text.version)))
+    Ok(all.participants.iter().find(|p| p.id == *who).is_some_and(|p| p.agrees_to(text.as_ref())))
 }
 
 fn keep(corpus: &Corpus, id: &RequestId, note: &str) -> redline_recorder::Result<()> {
@@ -413,17 +478,7 @@ fn keep(corpus: &Corpus, id: &RequestId, note: &str) -> redline_recorder::Result
     Ok(fsio::write_json(&corpus.request_dir(id).request_json(), &m)?)
 }
 
-/// Opens the video in the system’s player.
-fn play(corpus: &Corpus, id: &RequestId) -> redline_recorder::Result<()> {
-    let video = corpus.request_dir(id).video();
-    for player in ["xdg-open", "mpv", "ffplay"] {
-        let mut c = std::process::Command::new(player);
-        c.arg(&video).stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-        if let Ok(mut child) = c.spawn() {
-            // Somebody has to take in its end.
-            std::thread::spawn(move || child.wait());
-            return Ok(());
-        }
-    }
-    Err(redline_recorder::Error::Options(format!("no program to play it was found (xdg-open, mpv, ffplay): {}", video.display())))
+/// Has the window drawn anew.
+fn wake(w: &Mutex<Wake>) {
+    w.lock().unwrap_or_else(PoisonError::into_inner)();
 }

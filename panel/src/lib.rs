@@ -3,6 +3,8 @@
 //! [`state`] is the panel without a window, [`engine`] the thread that records, [`ui`] the window; [`overlay`] draws over
 //! the screen and works without the panel too.
 
+pub mod browser;
+pub mod cad;
 pub mod engine;
 pub mod overlay;
 pub mod place;

@@ -94,6 +94,9 @@ impl Settings {
             return Ok(());
         }
         let chord: Chord = keys.parse().map_err(|e: redline_recorder::Error| e.to_string())?;
+        if chord.is_everyday() {
+            return Err(format!("Every program uses {chord}. Hold Ctrl or Alt with it"));
+        }
         if let Some(other) = Action::ALL.into_iter().find(|o| *o != a && self.key(*o) == Some(chord)) {
             return Err(format!("{chord} is taken: {}", other.label()));
         }
@@ -138,6 +141,9 @@ mod tests {
         let e = s.bind(Action::Mark, "Alt+D").unwrap_err();
         assert!(e.contains("Drawing on / off"), "{e}");
         assert!(s.bind(Action::Mark, "hyper+x").is_err());
+        assert!(s.bind(Action::Mark, "k").unwrap_err().contains("Ctrl or Alt"));
+        assert!(s.bind(Action::Mark, "shift+k").is_err() && s.bind(Action::Mark, "Enter").is_err());
+        s.bind(Action::Mark, "F12").unwrap();
         s.bind(Action::Mark, "").unwrap();
         assert_eq!(s.key(Action::Mark), None);
         let text = serde_json::to_string(&s).unwrap();

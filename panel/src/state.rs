@@ -1,5 +1,6 @@
 //! What the panel is doing: a state machine without window, clock or devices, so that every way through it can be tested.
 
+use crate::cad::Connection;
 use crate::settings::Action;
 use redline_recorder::control::Command;
 use redline_recorder::live::{DrawingState, Ending};
@@ -33,6 +34,19 @@ pub struct Take {
     pub silent: bool,
     /// Cuts that were made.
     pub cuts: u32,
+    /// The CAD programs that took part.
+    pub cad: Connection,
+    /// What else the person should know.
+    pub notes: Vec<String>,
+}
+
+/// The replay page of a take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Where it is.
+    pub address: String,
+    /// Whether the system has no browser that could be asked to show it.
+    pub no_browser: bool,
 }
 
 /// Where the panel stands.
@@ -128,6 +142,10 @@ pub enum News {
     Ended(Take),
     /// A discarded take is in the bin.
     Binned,
+    /// A take’s replay page is served there.
+    Page(String),
+    /// No browser could be opened for that address.
+    NoBrowser(String),
     /// Something failed; for people.
     Failed(String),
 }
@@ -145,6 +163,8 @@ pub struct State {
     pub problem: Option<String>,
     /// The note for the take that is decided about.
     pub note: String,
+    /// The replay page that was asked for last.
+    pub page: Option<Page>,
     countdown_ns: i64,
 }
 
@@ -158,6 +178,7 @@ impl State {
             agreed: true,
             problem: None,
             note: String::new(),
+            page: None,
             countdown_ns: i64::from(countdown_s) * 1_000_000_000,
         }
     }
@@ -176,6 +197,12 @@ impl State {
     #[must_use]
     pub fn busy(&self) -> bool {
         !matches!(self.phase, Phase::Setup | Phase::Consent | Phase::Review(_))
+    }
+
+    /// Whether keys can be changed now: not while something passes by itself.
+    #[must_use]
+    pub fn may_set_keys(&self) -> bool {
+        matches!(self.phase, Phase::Setup | Phase::Live { .. } | Phase::Review(_))
     }
 
     /// The person does something at `now_ns`; what follows.
@@ -262,11 +289,23 @@ impl State {
             (News::WantsEnd, Phase::Live { .. }) => self.finish(Ending::Keep),
             (News::Ended(take), _) => {
                 self.note.clear();
+                self.page = None;
                 self.phase = Phase::Review(take);
                 Vec::new()
             }
             (News::Binned, Phase::Finishing { .. }) => {
                 self.phase = Phase::Setup;
+                Vec::new()
+            }
+            (News::Page(address), Phase::Review(_)) => {
+                self.page = Some(Page { address, no_browser: false });
+                Vec::new()
+            }
+            (News::NoBrowser(address), _) => {
+                // Of an older page it is no news.
+                if let Some(p) = self.page.as_mut().filter(|p| p.address == address) {
+                    p.no_browser = true;
+                }
                 Vec::new()
             }
             (News::Failed(why), phase) => {
@@ -340,9 +379,41 @@ pub struct Look {
     /// Spans cut.
     pub cuts: u32,
     /// Whether a CAD program is connected.
-    pub bridge: bool,
+    pub cad: Connection,
     /// The typed text as recorded.
     pub text: String,
+    /// What the recorder said last.
+    pub said: Option<String>,
+}
+
+/// What can be told apart on the screen: the window is drawn anew when this changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    seconds: i64,
+    level_db: Option<i32>,
+    counts: [u64; 3],
+    drawing: Option<DrawingState>,
+    free_tenths: Option<u64>,
+    cad: Connection,
+    said: Option<String>,
+}
+
+impl Look {
+    /// See [`Shown`].
+    #[must_use]
+    pub fn shown(&self) -> Shown {
+        // A bar of 300 points over 60 dB: a decibel is five points. Silence is silence, however deep.
+        let db = |l: f32| if l > SILENT_PEAK { (20.0 * l.log10()).round() as i32 } else { -60 };
+        Shown {
+            seconds: (self.elapsed_ns - self.paused_ns) / 1_000_000_000,
+            level_db: self.level.map(db),
+            counts: [self.dropped, self.marks.into(), self.cuts.into()],
+            drawing: self.drawing.clone(),
+            free_tenths: self.free_bytes.map(|b| b / 100_000_000),
+            cad: self.cad.clone(),
+            said: self.said.clone(),
+        }
+    }
 }
 
 /// Something that the person should see at once.
@@ -366,7 +437,7 @@ impl Warning {
             Self::Silent => "The microphone is silent. Is it muted, or the wrong one?",
             Self::Disk => "The disk is nearly full. Make room before the next take.",
             Self::Dropped => "Pictures are being lost: close other programs.",
-            Self::NoBridge => "No CAD program is connected: selections and commands are not recorded.",
+            Self::NoBridge => "No CAD program is connected: no selections.",
         }
     }
 }
@@ -376,6 +447,8 @@ impl Warning {
 pub struct Watch {
     heard_ns: Option<i64>,
     dropped: Option<(u64, i64)>,
+    alone_ns: Option<i64>,
+    next_ns: Option<i64>,
 }
 
 /// Below this peak a microphone is silent: the noise of a real one lies above it (−60 dB).
@@ -384,15 +457,32 @@ pub const SILENT_PEAK: f32 = 0.001;
 const SILENT_NS: i64 = 3_000_000_000;
 /// Lost pictures are warned of for so long.
 const DROPPED_NS: i64 = 10_000_000_000;
+/// A plug-in that is there looks for the recorder four times a second: it has come by then.
+const PLUG_IN_NS: i64 = 1_500_000_000;
 
 impl Watch {
+    /// When time alone will change what is wrong, if nothing else happens.
+    #[must_use]
+    pub fn next_ns(&self) -> Option<i64> {
+        self.next_ns
+    }
+
     /// What is wrong now. `live`: whether a recording runs.
     pub fn see(&mut self, l: &Look, live: bool, now_ns: i64) -> Vec<Warning> {
         let mut out = Vec::new();
+        // What was so since a time is said after a while, or until then.
+        let mut next: Option<i64> = None;
+        let mut passed = |since: i64, ns: i64| {
+            let at = since + ns;
+            if now_ns < at {
+                next = Some(next.map_or(at, |n| n.min(at)));
+            }
+            now_ns >= at
+        };
         match l.level {
             Some(p) if p >= SILENT_PEAK => self.heard_ns = Some(now_ns),
             Some(_) => {
-                if now_ns - *self.heard_ns.get_or_insert(now_ns) >= SILENT_NS {
+                if passed(*self.heard_ns.get_or_insert(now_ns), SILENT_NS) {
                     out.push(Warning::Silent);
                 }
             }
@@ -402,20 +492,23 @@ impl Watch {
             out.push(Warning::Disk);
         }
         if !live {
-            self.dropped = None;
+            (self.dropped, self.alone_ns) = (None, None);
         } else {
             match &mut self.dropped {
                 Some((n, since)) if l.dropped > *n => (*n, *since) = (l.dropped, now_ns),
                 Some(_) => {}
                 None => self.dropped = Some((l.dropped, now_ns - DROPPED_NS)),
             }
-            if self.dropped.is_some_and(|d| now_ns - d.1 < DROPPED_NS) {
+            if self.dropped.is_some_and(|d| !passed(d.1, DROPPED_NS)) {
                 out.push(Warning::Dropped);
             }
-            if !l.bridge {
+            if l.cad != Connection::Waiting {
+                self.alone_ns = None;
+            } else if passed(*self.alone_ns.get_or_insert(now_ns), PLUG_IN_NS) {
                 out.push(Warning::NoBridge);
             }
         }
+        self.next_ns = next;
         out
     }
 }
@@ -437,7 +530,7 @@ mod tests {
     }
 
     fn take(id: &RequestId) -> Take {
-        Take { id: id.clone(), seconds: 4.0, text: String::new(), strokes: 2, silent: false, cuts: 0 }
+        Take { id: id.clone(), seconds: 4.0, text: String::new(), strokes: 2, silent: false, cuts: 0, cad: Connection::Off, notes: vec![] }
     }
 
     const RECORD: Press = Press::Do(Action::Record);
@@ -532,21 +625,68 @@ mod tests {
         s.hear(News::Failed("the mark was not written".into()), S);
         assert!(matches!(s.phase, Phase::Live { .. }));
         assert_eq!(s.hear(News::WantsEnd, S), [Deed::Finish(Ending::Keep)], "a full disk ends it");
+        // What a recording lacks is said after it has begun, and does not end it.
+        let mut s = state();
+        s.press(&RECORD, 0);
+        s.hear(News::Ready, S);
+        s.tick(3 * S);
+        s.hear(News::Begun(RequestId::generate()), 3 * S);
+        s.hear(News::Failed("CAD programs are not listened to".into()), 3 * S);
+        assert!(matches!(s.phase, Phase::Live { .. }) && s.problem.is_some());
     }
 
     #[test]
     fn warnings_come_and_go() {
         let mut w = Watch::default();
-        let mut l = Look { level: Some(0.0), free_bytes: Some(u64::MAX), bridge: true, ..Look::default() };
-        assert_eq!(w.see(&l, true, 0), []);
-        assert_eq!(w.see(&l, true, 3 * S), [Warning::Silent]);
+        let mut l = Look { level: Some(0.0), free_bytes: Some(u64::MAX), ..Look::default() };
+        assert_eq!((w.see(&l, true, 0), w.next_ns()), (vec![], Some(3 * S)));
+        assert_eq!((w.see(&l, true, 3 * S), w.next_ns()), (vec![Warning::Silent], None));
         l.level = Some(0.2);
         assert_eq!(w.see(&l, true, 4 * S), []);
         l.dropped = 1;
         assert_eq!(w.see(&l, true, 5 * S), [Warning::Dropped]);
         assert_eq!(w.see(&l, true, 16 * S), []);
-        (l.free_bytes, l.bridge) = (Some(1 << 20), false);
-        assert_eq!(w.see(&l, true, 17 * S), [Warning::Disk, Warning::NoBridge]);
-        assert_eq!(w.see(&l, false, 18 * S), [Warning::Disk]);
+        (l.free_bytes, l.cad) = (Some(1 << 20), Connection::Waiting);
+        assert_eq!(w.see(&l, true, 17 * S), [Warning::Disk], "a plug-in has a moment to come");
+        assert_eq!(w.see(&l, true, 19 * S), [Warning::Disk, Warning::NoBridge]);
+        l.cad = Connection::Connected("FreeCAD".into());
+        assert_eq!(w.see(&l, true, 20 * S), [Warning::Disk]);
+        l.cad = Connection::Waiting;
+        assert_eq!(w.see(&l, false, 30 * S), [Warning::Disk]);
+        l.cad = Connection::Off;
+        assert_eq!(w.see(&l, true, 40 * S), [Warning::Disk], "who did not ask for CAD programs misses none");
+    }
+
+    #[test]
+    fn the_window_is_drawn_anew_when_something_can_be_seen() {
+        let l = Look { level: Some(0.1), elapsed_ns: 5 * S, free_bytes: Some(8_000_000_000), ..Look::default() };
+        let same = Look { level: Some(0.102), elapsed_ns: 5 * S + S / 2, frames: 900, free_bytes: Some(8_010_000_000), ..l.clone() };
+        assert_eq!(l.shown(), same.shown());
+        assert_eq!(Look { level: Some(0.0), ..l.clone() }.shown(), Look { level: Some(0.0005), ..l.clone() }.shown());
+        for other in [
+            Look { level: Some(0.2), ..l.clone() },
+            Look { level: None, ..l.clone() },
+            Look { elapsed_ns: 6 * S, ..l.clone() },
+            Look { dropped: 1, ..l.clone() },
+            Look { cad: Connection::Waiting, ..l.clone() },
+        ] {
+            assert_ne!(l.shown(), other.shown(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_takes_page_is_shown_while_it_is_decided_about() {
+        let (mut s, id) = live();
+        s.press(&RECORD, 0);
+        s.hear(News::Ended(take(&id)), 0);
+        s.press(&Press::Play, 0);
+        s.hear(News::Page("http://127.0.0.1:1/".into()), 0);
+        assert_eq!(s.page.as_ref().map(|p| p.no_browser), Some(false));
+        s.hear(News::NoBrowser("http://127.0.0.1:9/".into()), 0);
+        assert_eq!(s.page.as_ref().map(|p| p.no_browser), Some(false), "that was another page");
+        s.hear(News::NoBrowser("http://127.0.0.1:1/".into()), 0);
+        assert_eq!(s.page, Some(Page { address: "http://127.0.0.1:1/".into(), no_browser: true }));
+        s.hear(News::Ended(take(&id)), 0);
+        assert_eq!(s.page, None);
     }
 }

@@ -95,7 +95,7 @@ fn mend_lines(path: &Path) -> Result<u64> {
 ///
 /// `session.duration_ns` must be set. Raw files are removed only after the finished ones are whole.
 pub(crate) fn finalise(dir: &SessionDir, session: &mut Session, known: &Known<'_>) -> Result<()> {
-    let (mut marks, cuts) = finish_marks(dir, session)?;
+    let Spans { mut marks, cuts, pauses } = finish_marks(dir, session)?;
     redact::events(dir, &cuts)?;
     finish_text(dir)?;
     let audio = finish_audio(dir, known, &cuts)?;
@@ -106,7 +106,7 @@ pub(crate) fn finalise(dir: &SessionDir, session: &mut Session, known: &Known<'_
             write_lines(&dir.marks(), &marks)?;
         }
     }
-    session.streams.video = finish_pictures(dir, session, known, audio.as_ref(), &cuts)?;
+    session.streams.video = finish_pictures(dir, session, known, audio.as_ref(), &cuts, &pauses)?;
     session.streams.audio = match audio {
         Some((wav, clock)) => Some(AudioStream {
             file: dir.file_ref(&dir.audio())?,
@@ -138,15 +138,24 @@ pub(crate) fn remove_raw(dir: &SessionDir) {
     }
 }
 
-/// Merges spans in `marks.jsonl`, takes the moves of the captured area over into the manifest; the marks, and the
-/// spans that were cut.
-fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<(Vec<MarkEvent>, Vec<Span>)> {
+/// What the marks say.
+#[derive(Default)]
+struct Spans {
+    marks: Vec<MarkEvent>,
+    cuts: Vec<Span>,
+    pauses: Vec<Span>,
+}
+
+/// Merges spans in `marks.jsonl`, takes the moves of the captured area over into the manifest.
+fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<Spans> {
     let path = dir.marks();
     if !path.exists() {
-        return Ok((Vec::new(), Vec::new()));
+        return Ok(Spans::default());
     }
     let mut marks = coalesce(jsonl::read_all::<MarkEvent>(&path)?.0, session.duration_ns);
     let cuts = cut_spans(&marks);
+    // Before a cut takes marks away: a pause that was cut was one all the same.
+    let pauses = marks.iter().filter(|m| m.kind == MarkKind::Pause).filter_map(|m| Some((m.t_ns, m.until_ns?))).collect();
     redact::marks(&mut marks, &cuts);
     if let Some(screen) = &mut session.screen {
         screen.map.areas.truncate(1);
@@ -158,7 +167,7 @@ fn finish_marks(dir: &SessionDir, session: &mut Session) -> Result<(Vec<MarkEven
     } else {
         write_lines(&path, &marks)?;
     }
-    Ok((marks, cuts))
+    Ok(Spans { marks, cuts, pauses })
 }
 
 /// The final text, from the way it was typed.
@@ -219,6 +228,7 @@ fn finish_pictures(
     known: &Known<'_>,
     audio: Option<&(WavReader, AudioClock)>,
     cuts: &[Span],
+    pauses: &[Span],
 ) -> Result<Option<VideoStream>> {
     let (raw, times) = (dir.video_raw(), dir.video_times());
     let Some(screen) = &session.screen else { return Ok(None) };
@@ -234,6 +244,7 @@ fn finish_pictures(
     let mux = audio.map(|(wav, clock)| MuxAudio { wav, clock });
     let made = finished(&tmp, &dir.video(), finish_video(&raw, &tmp, &grid, mux))?;
     let frames = made.frames as i64;
+    let paused = paused_slots(&grid, frames, &times, pauses);
     let mut used = 0_u64;
     let (mut sum, mut largest) = (0_i128, 0_i64);
     for t in &times {
@@ -251,11 +262,25 @@ fn finish_pictures(
         height: screen.map.video_height,
         grid,
         frames: made.frames,
-        repeated_slots: made.frames.saturating_sub(used),
+        repeated_slots: made.frames.saturating_sub(used).saturating_sub(paused),
+        paused_slots: paused,
         dropped_frames: times.iter().filter(|t| t.slot.is_none()).count() as u64,
         capture_error_ns: (used > 0).then(|| ((sum / i128::from(used)) as i64, largest)),
         has_audio: made.has_audio,
     }))
+}
+
+/// Slots without a picture of their own that lie in a pause.
+///
+/// A slot is waited for a little before its time, so the ones beside a pause's ends belong to it too.
+fn paused_slots(grid: &FrameGrid, frames: i64, times: &[VideoTime], pauses: &[Span]) -> u64 {
+    let taken: std::collections::HashSet<i64> = times.iter().filter_map(|t| t.slot).collect();
+    let mut paused = std::collections::BTreeSet::new();
+    for (from, until) in pauses {
+        let (first, last) = (grid.frame_at(*from), grid.frame_at(*until) + 1);
+        paused.extend((first.max(0)..=last.min(frames - 1)).filter(|s| !taken.contains(s)));
+    }
+    paused.len() as u64
 }
 
 /// Sorts a stream into which several CAD programs wrote at once.
@@ -300,6 +325,19 @@ mod tests {
         let all = jsonl::read_all::<CommandEvent>(&p).unwrap().0;
         assert_eq!(all.iter().map(|c| c.seq).collect::<Vec<_>>(), [1, 3, 2, 4]);
         in_order::<CommandEvent>(&dir.path().join("none.jsonl")).unwrap();
+    }
+
+    #[test]
+    fn slots_of_pauses_are_told_from_missed_ones() {
+        let grid = FrameGrid::new(0, 10, 1).unwrap();
+        let at = |slot: i64| VideoTime { t_ns: grid.t_ns_of_frame(slot), half_ns: 0, slot: Some(slot) };
+        // Slot 2 was missed; 5 to 8 are paused; the pause at the end runs beyond the last frame.
+        let times = [0, 1, 3, 4, 9, 10].map(at);
+        let ms = 1_000_000;
+        let pauses = [(450 * ms, 850 * ms), (1_020 * ms, 5_000 * ms)];
+        assert_eq!(paused_slots(&grid, 13, &times, &pauses), 4 + 2);
+        assert_eq!(paused_slots(&grid, 13, &times, &[]), 0);
+        assert_eq!(paused_slots(&grid, 13, &times, &[pauses[0], pauses[0]]), 4, "none is counted twice");
     }
 
     #[test]

@@ -121,6 +121,16 @@ pub struct Chord {
     key: Key,
 }
 
+impl Chord {
+    /// Whether every program uses it, such as a letter, Enter or Escape without Ctrl, Alt or Super: nothing to be listened
+    /// for whatever window is in front.
+    #[must_use]
+    pub fn is_everyday(&self) -> bool {
+        let enters = matches!(self.key, Key::Escape | Key::Delete | Key::Return | Key::KpReturn);
+        !(self.ctrl || self.alt || self.meta) && (enters || !is_command_key(self.key))
+    }
+}
+
 impl std::fmt::Display for Chord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (on, name) in [(self.ctrl, "Ctrl"), (self.alt, "Alt"), (self.shift, "Shift"), (self.meta, "Super")] {

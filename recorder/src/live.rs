@@ -160,6 +160,7 @@ impl Live {
             "paused_ns": p.paused_ns,
             "frames": p.frames,
             "repeated": p.repeated,
+            "paused_slots": p.paused_slots,
             "dropped": p.dropped,
             "queued": p.queued,
             "events": p.events,

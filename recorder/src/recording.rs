@@ -29,6 +29,8 @@ pub struct Progress {
     pub frames: u64,
     /// Slots that show the picture before.
     pub repeated: u64,
+    /// Slots that stood still because of a pause.
+    pub paused_slots: u64,
     /// Pictures that were taken but not used.
     pub dropped: u64,
     /// Input events written.
@@ -143,6 +145,7 @@ impl Recording {
             elapsed_ns,
             frames: s.frames.load(Ordering::Relaxed),
             repeated: s.repeated.load(Ordering::Relaxed),
+            paused_slots: s.paused.load(Ordering::Relaxed),
             dropped: s.dropped.load(Ordering::Relaxed),
             events: s.events.load(Ordering::Relaxed),
             queued: s.queued.load(Ordering::Relaxed),

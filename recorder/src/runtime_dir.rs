@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 use redline_schemas::Error as SchemaError;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 
 /// This user's folder, which nobody else may enter; made if missing.
@@ -20,7 +20,13 @@ pub(crate) fn runtime_dir() -> Result<PathBuf> {
         _ => {}
     }
     // In a folder that others may write to, somebody else’s folder could lie in wait under this name.
-    let m = std::fs::symlink_metadata(&dir).map_err(SchemaError::io(&dir, "could not look at"))?;
+    let look = || std::fs::symlink_metadata(&dir).map_err(SchemaError::io(&dir, "could not look at"));
+    let mut m = look()?;
+    // Our own one, into which others could look but not write: older versions made it so.
+    if m.is_dir() && m.uid() == me && m.mode() & 0o022 == 0 && m.mode() & 0o077 != 0 {
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).map_err(SchemaError::io(&dir, "could not close to others"))?;
+        m = look()?;
+    }
     if !m.is_dir() || m.uid() != me || m.mode() & 0o077 != 0 {
         return Err(Error::Options(format!(
             "{}: must be a folder of this user that nobody else may enter: remove it, or set XDG_RUNTIME_DIR",

@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub end_ns: AtomicI64,
     pub frames: AtomicU64,
     pub repeated: AtomicU64,
+    /// Slots that stood still because of a pause.
+    pub paused: AtomicU64,
     pub dropped: AtomicU64,
     pub events: AtomicU64,
     pub queued: AtomicU64,
@@ -47,6 +49,7 @@ impl Shared {
             end_ns: AtomicI64::new(i64::MAX),
             frames: AtomicU64::new(0),
             repeated: AtomicU64::new(0),
+            paused: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             events: AtomicU64::new(0),
             queued: AtomicU64::new(0),

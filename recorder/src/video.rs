@@ -14,7 +14,7 @@ use redline_media::{EncodeSettings, Scaler, ScreenEncoder, YuvPicture};
 use redline_schemas::coords::{AreaAt, Rect};
 use redline_schemas::time::FrameGrid;
 use redline_schemas::{SessionDir, VideoTime, jsonl};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -30,6 +30,8 @@ enum Message {
     Dropped(VideoTime),
     /// The last picture stands up to and including this slot.
     Until(i64),
+    /// The same, because it is paused.
+    Paused(i64),
 }
 
 /// The running threads.
@@ -118,7 +120,7 @@ impl Capture {
                 && let Some(s) = &mut slots
             {
                 s.skip(self.shared.clock.now_ns());
-                let _ = self.send.send(Message::Until(s.last(self.shared.clock.now_ns())));
+                let _ = self.send.send(Message::Paused(s.last(self.shared.clock.now_ns())));
                 continue;
             }
             match self.take(&mut slots) {
@@ -244,20 +246,20 @@ fn encode(
     let mut last: Option<(YuvPicture, i64)> = None;
     let mut work = |m: Option<Message>, encoder: &mut ScreenEncoder| -> Result<()> {
         // Slots in which no picture came show the one before.
-        let repeat = |last: &mut Option<(YuvPicture, i64)>, until: i64, encoder: &mut ScreenEncoder| -> Result<()> {
+        let repeat = |last: &mut Option<(YuvPicture, i64)>, until: i64, encoder: &mut ScreenEncoder, why: &AtomicU64| -> Result<()> {
             let Some((picture, slot)) = last else { return Ok(()) };
             while *slot + 1 < until {
                 *slot += 1;
                 encoder.encode(picture, *slot)?;
                 shared.frames.fetch_add(1, Ordering::Relaxed);
-                shared.repeated.fetch_add(1, Ordering::Relaxed);
+                why.fetch_add(1, Ordering::Relaxed);
             }
             Ok(())
         };
         match m {
             Some(Message::Picture(mut picture, time)) => {
                 let slot = time.slot.unwrap_or(0);
-                repeat(&mut last, slot, encoder)?;
+                repeat(&mut last, slot, encoder, &shared.repeated)?;
                 encoder.encode(&mut picture, slot)?;
                 shared.frames.fetch_add(1, Ordering::Relaxed);
                 times.write(&time)?;
@@ -266,7 +268,8 @@ fn encode(
                 }
             }
             Some(Message::Dropped(time)) => times.write(&time)?,
-            Some(Message::Until(slot)) => repeat(&mut last, slot + 1, encoder)?,
+            Some(Message::Until(slot)) => repeat(&mut last, slot + 1, encoder, &shared.repeated)?,
+            Some(Message::Paused(slot)) => repeat(&mut last, slot + 1, encoder, &shared.paused)?,
             None => times.flush_if_due()?,
         }
         Ok(())

@@ -229,6 +229,7 @@ fn video(dir: &SessionDir, r: &Recording) -> Result<VideoStream> {
         grid: FrameGrid { first_t_ns: 0, fps_num: FPS, fps_den: 1 },
         frames: u64::from(r.seconds * FPS),
         repeated_slots: 0,
+        paused_slots: 0,
         dropped_frames: 0,
         capture_error_ns: Some((4_000_000, 16_000_000)),
         has_audio: false,

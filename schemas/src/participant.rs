@@ -1,4 +1,4 @@
-use crate::{ParticipantId, Utc};
+use crate::{ConsentText, ParticipantId, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,15 @@ pub struct Participant {
     pub agent: Option<Agent>,
 }
 
+impl Participant {
+    /// Whether this participant has agreed to the text in force; so it is where there is no text, and for a program.
+    #[must_use]
+    pub fn agrees_to(&self, text: Option<&ConsentText>) -> bool {
+        let Some(text) = text.filter(|_| self.agent.is_none()) else { return true };
+        self.consent.as_ref().is_some_and(|c| c.version == text.version)
+    }
+}
+
 /// A consent given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Consent {
@@ -62,4 +71,26 @@ pub struct Agent {
     /// Settings, as its harness gives them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<serde_json::Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_text_in_force_counts() {
+        let text = |v: &str| ConsentText { version: v.into(), text: "t".into() };
+        let mut p = Participant {
+            id: ParticipantId::new("P01").unwrap(),
+            roles: vec![],
+            created_utc: chrono::Utc::now(),
+            consent: None,
+            agent: None,
+        };
+        assert!(p.agrees_to(None) && !p.agrees_to(Some(&text("1"))));
+        p.consent = Some(Consent { version: "1".into(), given_utc: chrono::Utc::now() });
+        assert!(p.agrees_to(Some(&text("1"))) && !p.agrees_to(Some(&text("2"))));
+        p.agent = Some(Agent { model: "m".into(), settings: None });
+        assert!(p.agrees_to(Some(&text("2"))));
+    }
 }

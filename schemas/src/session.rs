@@ -175,6 +175,9 @@ pub struct VideoStream {
     pub frames: u64,
     /// Slots in which no new picture was captured in time, so that the last one was repeated.
     pub repeated_slots: u64,
+    /// Slots of pauses: nothing was captured in them on purpose, and the last picture stands.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub paused_slots: u64,
     /// Captured pictures that were not used (two in one slot, or a full queue).
     pub dropped_frames: u64,
     /// Mean and largest distance of a picture's capture time from its slot, nanoseconds.
@@ -183,6 +186,12 @@ pub struct VideoStream {
     /// Whether the video file also carries the audio, for watching.
     #[serde(default)]
     pub has_audio: bool,
+}
+
+// Recordings without pauses look as they did before pauses were counted.
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde’s.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// `audio.flac` on the clock.

@@ -143,6 +143,7 @@ fn record(ctx: &Context, corpus: &Corpus, request: &RequestId, participant: &Par
     if let Some(why) = rules.refusal(&r, who) {
         return Err(anyhow!(why)).exit(Exit::Input);
     }
+    super::consent::need(corpus, who)?;
     let options = RecordOptions { video: !args.no_video, ..args.what.options()? };
     let id = EditId::generate();
     let model = working_copy(corpus, &r, &id)?;

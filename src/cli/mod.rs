@@ -3,9 +3,13 @@
 #[cfg(feature = "transcribe")]
 mod align;
 #[cfg(feature = "recorder")]
+mod bin;
+#[cfg(feature = "recorder")]
 mod cad_bridge;
 #[cfg(feature = "dataset")]
 mod check;
+#[cfg(feature = "recorder")]
+mod consent;
 #[cfg(feature = "recorder")]
 mod contact_sheet;
 #[cfg(feature = "recorder")]
@@ -114,6 +118,9 @@ enum Verb {
     /// Steer the recorder that is at work: draw, pause, mark, cut, stop.
     #[cfg(feature = "recorder")]
     Ctl(ctl::Args),
+    /// List, restore or remove the takes that were discarded.
+    #[cfg(feature = "recorder")]
+    Bin(bin::Args),
     /// Record an edit of a request, or list which edits are missing.
     #[cfg(all(feature = "recorder", feature = "view"))]
     Edit(edit::Args),
@@ -230,6 +237,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Panel(a) => panel::run(&ctx, a),
         #[cfg(feature = "recorder")]
         Verb::Ctl(a) => ctl::run(&ctx, a),
+        #[cfg(feature = "recorder")]
+        Verb::Bin(a) => bin::run(&ctx, a),
         #[cfg(all(feature = "recorder", feature = "view"))]
         Verb::Edit(a) => edit::run(&ctx, a),
         #[cfg(feature = "bridge")]

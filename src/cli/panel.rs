@@ -28,6 +28,8 @@ pub struct Args {
     theme: Option<String>,
     #[command(flatten)]
     what: What,
+    #[command(flatten)]
+    cad: super::cad_bridge::CadArgs,
 }
 
 pub fn run(_: &Context, args: Args) -> anyhow::Result<()> {
@@ -42,6 +44,7 @@ pub fn run(_: &Context, args: Args) -> anyhow::Result<()> {
         source_given: args.what.source_given(),
         microphone_given: args.what.microphone_given(),
         dark: args.theme.map(|t| t == "dark"),
+        cad: args.cad.starter(),
     };
     match show(start) {
         Ok(()) => Ok(()),

@@ -142,6 +142,11 @@ pub fn parse_duration(s: &str) -> Result<Duration, String> {
 
 /// Gives a recorder's error its exit code.
 pub fn coded(e: Error) -> anyhow::Error {
+    // Transparent, so its code would not be found inside.
+    let e = match e {
+        Error::Schemas(e) => return e.into(),
+        e => e,
+    };
     let exit = match &e {
         Error::Device { .. } => Exit::Device,
         Error::Busy { .. } | Error::ScreenBusy { .. } => Exit::Busy,
@@ -178,14 +183,15 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
 
 fn request(corpus: &Corpus, args: &Args) -> anyhow::Result<RequestManifest> {
     let known = corpus.participants()?;
-    if !known.participants.iter().any(|p| p.id == args.participant) {
+    let Some(who) = known.participants.iter().find(|p| p.id == args.participant) else {
         bail!(
             "{}: no participant “{}”; add one with: redline participant add {}",
             corpus.participants_path().display(),
             args.participant,
             args.participant
         );
-    }
+    };
+    super::consent::need(corpus, who)?;
     if let Some(m) = &args.model {
         corpus.model(m).with_context(|| format!("no model “{m}”; add it with: redline model add"))?;
     }
@@ -264,9 +270,10 @@ pub fn say_what_was_recorded(f: &Finished, path: &std::path::Path) {
         None => {}
     }
     eprintln!(
-        "{:.1} s, {} frames ({} repeated, {} dropped), {} events{}, in {}",
+        "{:.1} s, {} frames ({}{} repeated, {} dropped), {} events{}, in {}",
         s.duration_ns as f64 / 1e9,
         video.map_or(0, |v| v.frames),
+        video.filter(|v| v.paused_slots > 0).map(|v| format!("{} paused, ", v.paused_slots)).unwrap_or_default(),
         video.map_or(0, |v| v.repeated_slots),
         video.map_or(0, |v| v.dropped_frames),
         s.streams.input.as_ref().map_or(0, |i| i.count),

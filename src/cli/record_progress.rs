@@ -75,9 +75,10 @@ fn progress_line(before: &Progress, now: &Progress) -> String {
         Some(l) => format!("audio {:>4} dB {}", if l > 0.0 { format!("{:.0}", 20.0 * l.log10()) } else { "-inf".into() }, meter(l)),
     };
     format!(
-        "{:02}:{:02}  {fps:4.1} fps  {} repeated, {} dropped  {} events  {audio}",
+        "{:02}:{:02}  {fps:4.1} fps  {}{} repeated, {} dropped  {} events  {audio}",
         t / 60,
         t % 60,
+        if now.paused { "paused  " } else { "" },
         now.repeated,
         now.dropped,
         now.events

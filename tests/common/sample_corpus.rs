@@ -226,6 +226,7 @@ pub fn add_request(c: &Corpus, id: &str, model: &ModelId, modality: Modality) ->
             grid: FrameGrid::new(16_000_000, 30, 1).unwrap(),
             frames: 90,
             repeated_slots: 0,
+            paused_slots: 0,
             dropped_frames: 0,
             capture_error_ns: None,
             has_audio: false,

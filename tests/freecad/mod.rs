@@ -119,15 +119,15 @@ view = Gui.activeDocument().activeView()
 canvas = max((v.viewport() for v in Gui.getMainWindow().findChildren(QtWidgets.QGraphicsView)), key=lambda v: v.width() * v.height())
 ratio = canvas.devicePixelRatioF()
 seen = {}
-for iy in range(12, int(canvas.height()) - 12, 12):
-    for ix in range(12, int(canvas.width()) - 12, 12):
+for iy in range(12, int(canvas.height()) - 12, 7):
+    for ix in range(12, int(canvas.width()) - 12, 7):
         def at(x, y):
             info = view.getObjectInfo((int(x * ratio), int((canvas.height() - 1 - y) * ratio)))
             return info["Component"] if info else None
         name = at(ix, iy)
         # In the middle of a face: the same one all around, so that a pixel more or less changes nothing.
         if name and name.startswith("Face") and name not in seen:
-            if all(at(ix + dx, iy + dy) == name for dx, dy in ((8, 0), (-8, 0), (0, 8), (0, -8))):
+            if all(at(ix + dx, iy + dy) == name for dx, dy in ((5, 0), (-5, 0), (0, 5), (0, -5))):
                 p = canvas.mapToGlobal(QtCore.QPoint(ix, iy))
                 seen[name] = (round(p.x() * ratio), round(p.y() * ratio))
 result = [(x, y, name) for name, (x, y) in seen.items()]

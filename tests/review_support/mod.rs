@@ -150,6 +150,7 @@ pub fn request(c: &Corpus, participant: &str, modality: Modality, difficulty: Di
                 grid: FrameGrid::new(20_000_000, 30, 1).unwrap(),
                 frames: 180,
                 repeated_slots: 0,
+                paused_slots: 0,
                 dropped_frames: 0,
                 capture_error_ns: None,
                 has_audio: false,

@@ -46,20 +46,40 @@ function element(tag, className, text) {
   return e;
 }
 
-function stage(data) {
-  if (data.video) {
-    const video = element('video', '');
-    video.src = `file/${data.video.file}`;
-    video.preload = 'auto';
-    $('stage').append(video);
-    const pointer = element('div', '');
-    pointer.id = 'pointer';
-    pointer.hidden = true;
-    $('stage').append(pointer);
-    return videoClock(video, data.video.first);
+/** What is seen: the video, else the renders. `lost` is called when the video can't be played. */
+function stage(data, lost) {
+  if (!data.video) return ownClock(data.duration);
+  const video = element('video', '');
+  // Its place has its shape before the first picture is there.
+  const { width, height } = data.video;
+  $('stage').style.width = `min(100%, ${width}px, calc(56vh * ${width / height}))`;
+  video.style.aspectRatio = `${width} / ${height}`;
+  video.preload = 'auto';
+  video.addEventListener('error', () => lost(video.error ? video.error.message : ''));
+  video.src = `file/${data.video.file}`;
+  const pointer = element('div', '');
+  pointer.id = 'pointer';
+  pointer.hidden = true;
+  $('stage').append(video, pointer);
+  return videoClock(video, data.video.first);
+}
+
+/** Renders in place of a video: the last one up to a time, before the first one that one. */
+function showPicture(pictures, t, why) {
+  const place = $('stage');
+  const i = Math.max(0, lastAt(pictures, t, (p) => p.t));
+  const key = pictures.length === 0 ? 'none' : `${pictures[i].picture}`;
+  if (place.dataset.picture === key) return;
+  place.style.width = '';
+  place.dataset.picture = key;
+  if (pictures.length === 0) {
+    place.replaceChildren(element('p', 'none', `${why} There are no renders either: the timeline shows what was recorded.`));
+    return;
   }
-  $('stage').append(element('div', 'none', 'This session has no video.'));
-  return ownClock(data.duration);
+  const img = element('img', '');
+  img.src = `file/${pictures[i].picture}`;
+  img.alt = pictures[i].label;
+  place.replaceChildren(img, element('p', 'caption', `${why} Render ${i + 1} of ${pictures.length}, from ${pictures[i].t.toFixed(2)} s`));
 }
 
 function buildWords(data, seek) {
@@ -102,12 +122,19 @@ function buildTracks(data, seek) {
 function start(data) {
   document.title = data.title;
   $('title').textContent = data.title;
-  const clock = stage(data);
+  const pictures = data.tracks.flatMap((t) => t.items).filter((i) => i.picture !== undefined);
+  let why = 'No video was recorded.';
+  let clock = stage(data, (message) => {
+    why = `The video can't be played (${message || 'unknown format'}).`;
+    const t = clock.get();
+    clock = ownClock(data.duration);
+    clock.set(t);
+    video = pointer = null;
+  });
   const seek = (t) => { clock.set(t); show(); };
   const lit = [...buildWords(data, seek), ...buildTracks(data, seek)];
-  const pictures = data.tracks.flatMap((t) => t.items).filter((i) => i.picture !== undefined);
-  const video = document.querySelector('video');
-  const pointer = $('pointer');
+  let video = document.querySelector('video');
+  let pointer = $('pointer');
   const timeline = $('timeline');
   const left = 96;
   if (data.tracks.length === 0) timeline.append(element('div', 'track'));
@@ -135,16 +162,8 @@ function start(data) {
         pointer.style.left = `${(data.pointer[i][1] + 0.5) * scale}px`;
         pointer.style.top = `${(data.pointer[i][2] + 0.5) * scale}px`;
       }
-    } else if (pictures.length > 0) {
-      const i = lastAt(pictures, t, (p) => p.t);
-      const src = i < 0 ? null : `file/${pictures[i].picture}`;
-      if (src && $('stage').dataset.src !== src) {
-        $('stage').dataset.src = src;
-        const img = element('img', '');
-        img.src = src;
-        img.alt = pictures[i].label;
-        $('stage').replaceChildren(img);
-      }
+    } else {
+      showPicture(pictures, t, why);
     }
   }
 

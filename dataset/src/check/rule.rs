@@ -157,7 +157,7 @@ rules! {
         "video that is not H.264, 720 pixels high at 30 frames a second",
         "record with the default size and rate";
     REPEATED = "RL408" Warning "video-repeated",
-        "video in which more than a tenth of the frames only repeat the one before",
+        "video in which more than a tenth of the frames only repeat the one before (pauses do not count)",
         "free the machine of other work and record again";
     NO_VIDEO = "RL409" Warning "no-video",
         "a request without video",

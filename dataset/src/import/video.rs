@@ -216,6 +216,7 @@ impl Import<'_> {
             grid,
             frames,
             repeated_slots: 0,
+            paused_slots: 0,
             dropped_frames: 0,
             capture_error_ns: None,
             has_audio,

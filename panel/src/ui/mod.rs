@@ -1,9 +1,11 @@
 //! The panel’s window. It draws the state and turns clicks into presses; what they mean is decided in [`crate::state`].
 
+mod keys;
 mod pages;
 mod parts;
 mod theme;
 
+use crate::cad::StartCad;
 use crate::engine::{Engine, Task, Wishes, agreed};
 use crate::place;
 use crate::protocol::{self, Known, View};
@@ -16,6 +18,13 @@ use redline_schemas::coords::Rect;
 use redline_schemas::{Corpus, CorpusManifest, Difficulty, Modality, ModelId, ModelManifest, Monitor, Participant};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// How fast the sign that something is under way moves.
+const WAITING_STEP: Duration = Duration::from_millis(250);
+
+/// For so long the microphone’s level is shown after another window came to the front: reading sound costs more than all else
+/// here, and nobody is listened to without need.
+const LISTEN_NS: i64 = 10_000_000_000;
 
 /// The window’s size, points.
 pub const SIZE: (f32, f32) = (420.0, 820.0);
@@ -34,6 +43,8 @@ pub struct Start {
     pub microphone_given: bool,
     /// Light or dark, if it was said.
     pub dark: Option<bool>,
+    /// Begins to listen to CAD programs for a take.
+    pub cad: StartCad,
 }
 
 /// Why the panel could not be shown.
@@ -115,8 +126,17 @@ struct Panel {
     region: String,
     typed: String,
     cuts_seen: u32,
+    /// The action that waits for its new keys.
     binding: Option<Action>,
+    /// The action whose keys were just set: the focus goes back there.
+    bound: Option<Action>,
     keys_open: bool,
+    title: &'static str,
+    focused: bool,
+    /// Since when another window has the focus.
+    away_ns: Option<i64>,
+    /// Whether the microphone is open for its level.
+    listening: bool,
     minimised: bool,
     pressed: crossbeam_channel::Receiver<Action>,
     press: crossbeam_channel::Sender<Action>,
@@ -140,7 +160,7 @@ impl Panel {
         };
         let wishes = Wishes { options: options.clone(), fade_s: settings.fade_s, cycle: settings.cycle };
         let repaint = ctx.clone();
-        let engine = Engine::start(s.corpus.clone(), wishes, Box::new(move || repaint.request_repaint()))
+        let engine = Engine::start(s.corpus.clone(), wishes, s.cad, Box::new(move || repaint.request_repaint()))
             .map_err(|e| Error::Window(e.to_string()))?;
         let (press, pressed) = crossbeam_channel::unbounded();
         let mut p = Self {
@@ -162,7 +182,12 @@ impl Panel {
             typed: String::new(),
             cuts_seen: 0,
             binding: None,
+            bound: None,
             keys_open: false,
+            title: "Redline",
+            focused: true,
+            away_ns: None,
+            listening: true,
             minimised: false,
             pressed,
             press,
@@ -278,6 +303,7 @@ impl Panel {
         let starts = matches!(p, Press::Do(Action::Record) | Press::Retake) && matches!(self.state.phase, Phase::Setup | Phase::Review(_));
         if starts {
             self.look_for_windows();
+            self.keys_open = false;
             match self.source() {
                 Ok((source, at)) => {
                     self.options.source = source;
@@ -365,12 +391,48 @@ impl Panel {
             Phase::Live { paused: true, .. } => "❚❚ Paused – Redline",
             _ => "Redline",
         };
-        ctx.send_viewport_cmd(ViewportCommand::Title(title.into()));
-        if self.state.busy() {
-            ctx.request_repaint_after(Duration::from_millis(50));
-        } else {
-            ctx.request_repaint_after(Duration::from_millis(100));
+        // Each command to the window has it drawn anew, so only when it changes.
+        if title != self.title {
+            self.title = title;
+            ctx.send_viewport_cmd(ViewportCommand::Title(title.into()));
         }
+        // The engine and every event have the window drawn; what only time changes is looked at here.
+        let next = self.watch.next_ns().map(|t| Duration::from_nanos((t - now).max(0).unsigned_abs()));
+        let after = match self.state.phase {
+            Phase::Countdown { .. } => Some(Duration::from_millis(100)),
+            Phase::Starting | Phase::Finishing { .. } => Some(WAITING_STEP),
+            _ => next,
+        };
+        if let Some(after) = after {
+            ctx.request_repaint_after(after);
+        }
+        self.follow_focus(ctx, now);
+    }
+
+    /// In front again, the window looks again; in the background it lets go of the microphone after a while.
+    fn follow_focus(&mut self, ctx: &egui::Context, now: i64) {
+        let focused = ctx.input(|i| i.viewport().focused.unwrap_or(true));
+        if focused && !self.focused && matches!(self.state.phase, Phase::Setup) {
+            // A participant or a model may have been added meanwhile.
+            self.reload();
+            self.look_for_windows();
+        }
+        if focused {
+            if !self.listening || (!self.focused && self.look.level.is_none()) {
+                self.listening = true;
+                self.engine.ask(Task::Listen(self.listened()));
+            }
+            self.away_ns = None;
+        } else if self.listening && !self.state.busy() {
+            let left = *self.away_ns.get_or_insert(now) + LISTEN_NS - now;
+            if left <= 0 {
+                self.listening = false;
+                self.engine.ask(Task::Listen(None));
+            } else {
+                ctx.request_repaint_after(Duration::from_nanos(left.unsigned_abs()));
+            }
+        }
+        self.focused = focused;
     }
 
     fn phase_changed(&mut self, ctx: &egui::Context) {
@@ -391,6 +453,12 @@ impl Panel {
             return;
         }
         let hit = |k| ctx.input(|i| i.key_pressed(k) && i.modifiers.is_none());
+        if self.keys_open && self.state.may_set_keys() {
+            if hit(Key::Escape) {
+                self.keys_open = false;
+            }
+            return;
+        }
         let press = match self.state.phase {
             Phase::Countdown { .. } if hit(Key::Escape) => Some(Press::Cancel),
             Phase::Consent if hit(Key::Escape) => Some(Press::Decline),

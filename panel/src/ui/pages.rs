@@ -1,13 +1,14 @@
 //! The pages: choosing, consent, count-down, recording, deciding.
 
-use super::parts::{buttons, card, clock, meter, notice, row, segments, wide};
+use super::parts::{buttons, card, clock, counted, free, meter, notice, row, segments, sentence, wide};
 use super::theme::Palette;
-use super::{Area, Panel, difficulty_label, modality_label, modality_tag};
+use super::{Area, Panel, WAITING_STEP, difficulty_label, modality_label, modality_tag};
+use crate::cad::Connection;
 use crate::engine::Task;
 use crate::settings::Action;
-use crate::state::{Phase, Press, Take};
+use crate::state::{Phase, Press, Take, Warning};
 use eframe::egui::{
-    self, Align, Button, CentralPanel, Color32, ComboBox, CornerRadius, Frame, Key, Layout, Margin, RichText, ScrollArea, Sense, Stroke,
+    self, Align, Button, CentralPanel, Color32, ComboBox, CornerRadius, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke,
     TextEdit, Ui, Vec2,
 };
 use redline_recorder::Microphone;
@@ -26,6 +27,9 @@ impl Panel {
             ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 10.0;
                 self.notices(ui);
+                if self.keys_open && self.state.may_set_keys() {
+                    return self.keys(ui);
+                }
                 match self.state.phase.clone() {
                     Phase::Setup => self.setup(ui),
                     Phase::Consent => self.consent(ui),
@@ -36,9 +40,6 @@ impl Panel {
                         waiting(ui, if discard { "Moving the take to the bin…" } else { "Finishing the recording…" });
                     }
                     Phase::Review(take) => self.review(ui, &take),
-                }
-                if self.keys_open {
-                    self.keys(ui);
                 }
             });
         });
@@ -76,17 +77,19 @@ impl Panel {
         let frame = Frame::new().fill(p.card).inner_margin(Margin::symmetric(14, 6));
         egui::Panel::bottom("foot").frame(frame).show_separator_line(false).show(ui, |ui| {
             ui.horizontal(|ui| {
-                let keys = if self.keys_open { "Hide keys" } else { "Keys" };
-                if ui.add(Button::new(RichText::new(keys).small()).frame(false)).clicked() {
+                let keys = if self.keys_open { "Done with keys" } else { "Keys" };
+                if ui.add_enabled(self.state.may_set_keys(), Button::new(RichText::new(keys).small()).frame_when_inactive(false)).clicked()
+                {
                     self.keys_open = !self.keys_open;
+                    self.binding = None;
                 }
                 let dark = ui.visuals().dark_mode;
-                if ui.add(Button::new(RichText::new(if dark { "Light" } else { "Dark" }).small()).frame(false)).clicked() {
+                if ui.add(Button::new(RichText::new(if dark { "Light" } else { "Dark" }).small()).frame_when_inactive(false)).clicked() {
                     self.settings.dark = Some(!dark);
                     self.set_theme(ui.ctx());
                 }
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let free = self.look.free_bytes.map_or(String::new(), |b| format!("{:.0} GB free", b as f64 / 1e9));
+                    let free = self.look.free_bytes.map_or(String::new(), free);
                     ui.label(RichText::new(free).small().color(p.faint));
                 });
             });
@@ -95,7 +98,7 @@ impl Panel {
 
     /// The button that leads on, always in sight.
     fn leading(&mut self, ui: &mut Ui) {
-        if self.state.phase != Phase::Setup {
+        if self.state.phase != Phase::Setup || self.keys_open {
             return;
         }
         let p = Palette::of(ui);
@@ -106,6 +109,7 @@ impl Panel {
                 None => "●  Record".into(),
             };
             let ink = if ui.visuals().dark_mode { Color32::BLACK } else { Color32::WHITE };
+            self.level(ui);
             if wide(ui, &text, p.red, ink, 46.0).clicked() {
                 self.do_press(&Press::Do(Action::Record), &ui.ctx().clone());
             }
@@ -116,14 +120,16 @@ impl Panel {
         let p = Palette::of(ui);
         if let Some(problem) = self.state.problem.clone() {
             ui.horizontal_top(|ui| {
-                let width = ui.available_width() - 40.0;
-                ui.allocate_ui(Vec2::new(width, 0.0), |ui| notice(ui, "✖", &problem, p.red, p.red_ground));
-                if ui.add(Button::new("OK").frame(false)).clicked() {
+                let width = ui.available_width() - 58.0;
+                ui.allocate_ui(Vec2::new(width, 0.0), |ui| notice(ui, "✖", &sentence(&problem), p.red, p.red_ground));
+                if ui.add(Button::new("OK").frame_when_inactive(false)).clicked() {
                     self.state.problem = None;
                 }
             });
         }
-        for w in &self.warnings {
+        // What was recorded is decided about: how the microphone is now does not matter.
+        let deciding = matches!(self.state.phase, Phase::Review(_) | Phase::Consent | Phase::Finishing { .. });
+        for w in self.warnings.iter().filter(|w| !(deciding && **w == Warning::Silent)) {
             notice(ui, "⚠", w.text(), p.amber, p.amber_ground);
         }
     }
@@ -244,23 +250,24 @@ impl Panel {
                 Microphone::Named(n) => n.clone(),
                 Microphone::Default => "The system’s".to_owned(),
             };
-            ComboBox::from_id_salt("microphone").selected_text(now).width(ui.available_width()).truncate().show_ui(ui, |ui| {
+            let field = ComboBox::from_id_salt("microphone").selected_text(now).width(ui.available_width()).truncate();
+            let shown = field.show_ui(ui, |ui| {
                 ui.selectable_value(&mut self.microphone, Microphone::Default, "The system’s");
                 for m in &self.microphones {
                     ui.selectable_value(&mut self.microphone, Microphone::Named(m.name.clone()), &m.name);
                 }
                 ui.selectable_value(&mut self.microphone, Microphone::Off, "None");
             });
-        });
-        row(ui, "Level", |ui| {
-            let width = ui.available_width();
-            meter(ui, self.look.level, width);
+            if shown.response.clicked() {
+                self.microphones = redline_recorder::audio::microphones();
+            }
         });
         if before != self.microphone {
             self.settings.microphone = match &self.microphone {
                 Microphone::Named(n) => Some(n.clone()),
                 _ => None,
             };
+            self.listening = true;
             self.engine.ask(Task::Listen(self.listened()));
         }
         if self.state.choice.modality == Modality::DrawTemp {
@@ -268,6 +275,26 @@ impl Panel {
                 ui.add(egui::DragValue::new(&mut self.settings.fade_s).range(0.5..=60.0).speed(0.1).suffix(" s"));
             });
         }
+    }
+
+    /// The microphone’s level, beside the button that records.
+    fn level(&self, ui: &mut Ui) {
+        let p = Palette::of(ui);
+        row(ui, "Level", |ui| {
+            let width = ui.available_width();
+            match (self.look.level, &self.microphone) {
+                (Some(_), _) => meter(ui, self.look.level, width),
+                (None, Microphone::Off) => {
+                    ui.label(RichText::new("no sound is recorded").color(p.faint));
+                }
+                (None, _) if !self.listening => {
+                    ui.label(RichText::new("shown while this window is in front").color(p.faint));
+                }
+                (None, _) => {
+                    ui.label(RichText::new("no microphone is open").color(p.amber));
+                }
+            }
+        });
     }
 
     fn consent(&mut self, ui: &mut Ui) {
@@ -328,8 +355,25 @@ impl Panel {
                     }
                 }
             });
-            let facts = format!("{} marks · {} cuts · {} pictures lost", self.look.marks, self.look.cuts, self.look.dropped);
+            match &self.look.cad {
+                Connection::Off => {}
+                Connection::Waiting => {
+                    row(ui, "CAD program", |ui| ui.label(RichText::new("none connected").color(p.faint)));
+                }
+                Connection::Connected(names) => {
+                    row(ui, "CAD program", |ui| ui.add(egui::Label::new(RichText::new(format!("✔ {names}")).color(p.green)).truncate()));
+                }
+            }
+            let facts = [
+                counted(self.look.marks.into(), "mark"),
+                counted(self.look.cuts.into(), "cut"),
+                format!("{} lost", counted(self.look.dropped, "picture")),
+            ]
+            .join(" · ");
             ui.label(RichText::new(facts).small().color(p.faint));
+            if let Some(said) = &self.look.said {
+                ui.label(RichText::new(said).small().color(p.faint));
+            }
         });
         if self.state.choice.modality == Modality::Text {
             self.text_box(ui);
@@ -428,6 +472,23 @@ impl Panel {
         }
     }
 
+    /// Where the take can be watched; also for who has no browser on this desktop.
+    fn page_address(&self, ui: &mut Ui) {
+        let p = Palette::of(ui);
+        let Some(page) = &self.state.page else { return };
+        if page.no_browser {
+            notice(ui, "⚠", "No browser opened. The take is shown at:", p.amber, p.amber_ground);
+        }
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(&page.address).monospace().color(if page.no_browser { p.text } else { p.faint }));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if ui.button("Copy").clicked() {
+                    ui.ctx().copy_text(page.address.clone());
+                }
+            });
+        });
+    }
+
     fn review(&mut self, ui: &mut Ui, take: &Take) {
         let p = Palette::of(ui);
         let ctx = ui.ctx().clone();
@@ -440,10 +501,15 @@ impl Panel {
             );
             let mut facts = Vec::new();
             if take.strokes > 0 {
-                facts.push(format!("{} strokes", take.strokes));
+                facts.push(counted(take.strokes, "stroke"));
             }
             if take.cuts > 0 {
-                facts.push(format!("{} cuts made", take.cuts));
+                facts.push(counted(take.cuts.into(), "cut"));
+            }
+            match &take.cad {
+                Connection::Off => {}
+                Connection::Waiting => facts.push("no CAD program took part".into()),
+                Connection::Connected(names) => facts.push(format!("with {names}")),
             }
             if !facts.is_empty() {
                 ui.label(RichText::new(facts.join(" · ")).color(p.faint));
@@ -453,12 +519,16 @@ impl Panel {
             }
             ui.label(RichText::new(take.id.to_string()).small().monospace().color(p.faint));
         });
-        if take.silent {
+        if take.silent && self.state.choice.modality != Modality::Text {
             notice(ui, "⚠", "Nothing but silence came from the microphone. Record it again?", p.amber, p.amber_ground);
         }
-        if buttons(ui, &["▶  Play  P"]).is_some() {
+        for n in &take.notes {
+            notice(ui, "⚠", n, p.amber, p.amber_ground);
+        }
+        if buttons(ui, &["▶  Play in the browser  P"]).is_some() {
             self.do_press(&Press::Play, &ctx);
         }
+        self.page_address(ui);
         card(ui, "NOTE", |ui| {
             let edit = TextEdit::multiline(&mut self.state.note).desired_rows(3).desired_width(f32::INFINITY);
             ui.add(edit.hint_text("Anything that whoever works with this should know"));
@@ -475,77 +545,19 @@ impl Panel {
             RichText::new("Retake and Discard put this take into the bin; nothing is lost until it is emptied.").small().color(p.faint),
         );
     }
-
-    fn keys(&mut self, ui: &mut Ui) {
-        let p = Palette::of(ui);
-        let ctx = ui.ctx().clone();
-        card(ui, "KEYS, WHATEVER WINDOW IS IN FRONT", |ui| {
-            for a in Action::ALL {
-                ui.horizontal(|ui| {
-                    ui.label(a.label());
-                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                        let waiting = self.binding == Some(a);
-                        let text = match (waiting, self.settings.key(a)) {
-                            (true, _) => "Press the new keys…".to_owned(),
-                            (false, Some(k)) => k.to_string(),
-                            (false, None) => "none".to_owned(),
-                        };
-                        let b = Button::new(RichText::new(text).monospace().color(if waiting { p.accent } else { p.text }));
-                        if ui.add(b).clicked() {
-                            self.binding = if waiting { None } else { Some(a) };
-                        }
-                    });
-                });
-            }
-            ui.label(RichText::new("Click keys to change them. Esc keeps the old ones, Delete takes them away.").small().color(p.faint));
-        });
-        if let Some(a) = self.binding {
-            self.listen_for_keys(a, &ctx);
-        }
-    }
-
-    fn listen_for_keys(&mut self, a: Action, ctx: &egui::Context) {
-        let pressed = ctx.input(|i| {
-            i.events.iter().find_map(|e| match e {
-                egui::Event::Key { key, pressed: true, modifiers, repeat: false, .. } => Some((*key, *modifiers)),
-                _ => None,
-            })
-        });
-        let Some((key, m)) = pressed else { return };
-        let keys = match key {
-            Key::Escape if m.is_none() => {
-                self.binding = None;
-                return;
-            }
-            Key::Delete | Key::Backspace if m.is_none() => String::new(),
-            key => {
-                let mut s = String::new();
-                for (on, name) in [(m.ctrl, "ctrl+"), (m.alt, "alt+"), (m.shift, "shift+")] {
-                    if on {
-                        s.push_str(name);
-                    }
-                }
-                s + key.name()
-            }
-        };
-        match self.settings.bind(a, &keys) {
-            Ok(()) => {
-                self.binding = None;
-                self.state.problem = None;
-                self.bind(ctx);
-                if let Err(e) = self.settings.save() {
-                    self.state.problem = Some(e.to_string());
-                }
-            }
-            Err(why) => self.state.problem = Some(why),
-        }
-    }
 }
 
+/// Three dots that fill up: a few pictures a second are enough.
 fn waiting(ui: &mut Ui, text: &str) {
-    ui.add_space(160.0);
+    let p = Palette::of(ui);
+    let step = (ui.input(|i| i.time) / WAITING_STEP.as_secs_f64()) as i64 % 4;
+    ui.add_space(180.0);
     ui.vertical_centered(|ui| {
-        ui.add(egui::Spinner::new().size(42.0));
+        let (rect, _) = ui.allocate_exact_size(Vec2::new(84.0, 28.0), Sense::hover());
+        for i in 0..3_i64 {
+            let at = rect.left_center() + Vec2::new(14.0 + 28.0 * i as f32, 0.0);
+            ui.painter().circle_filled(at, 7.0, if i < step { p.accent } else { p.line });
+        }
         ui.add_space(8.0);
         ui.label(RichText::new(text).heading());
     });

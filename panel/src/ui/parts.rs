@@ -121,9 +121,41 @@ pub fn clock(seconds: i64) -> String {
     if h > 0 { format!("{h}:{m:02}:{s:02}") } else { format!("{m}:{s:02}") }
 }
 
+/// A number of things.
+#[must_use]
+pub fn counted(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Room on a disk, as people say it.
+#[must_use]
+pub fn free(bytes: u64) -> String {
+    if bytes < 1_000_000_000 { format!("{} MB free", bytes / 1_000_000) } else { format!("{:.0} GB free", bytes as f64 / 1e9) }
+}
+
+/// An error’s text in a window: without what it advises at the command line, as a sentence.
+#[must_use]
+pub fn sentence(problem: &str) -> String {
+    let text = problem.split("\n\nhint:").next().unwrap_or_default().trim();
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let microphone = text.starts_with("no microphone");
+    let advice = if microphone { " Choose another one under Microphone, or None." } else { "" };
+    first + letters.as_str() + advice
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_and_figures_for_people() {
+        let e = "no microphone to record: it is gone.\n\nhint: `redline doctor` lists them";
+        assert_eq!(sentence(e), "No microphone to record: it is gone. Choose another one under Microphone, or None.");
+        assert_eq!(sentence("/a/b: is full"), "/a/b: is full");
+        assert_eq!([free(300_000_000), free(27_400_000_000)], ["300 MB free", "27 GB free"]);
+        assert_eq!([counted(0, "mark"), counted(1, "mark")], ["0 marks", "1 mark"]);
+    }
 
     #[test]
     fn times_for_people() {

@@ -111,16 +111,17 @@ pub fn apply(ctx: &egui::Context) {
             v.menu_corner_radius = radius;
             v.window_corner_radius = CornerRadius::same(10);
             let w = &mut v.widgets;
-            for (state, fill, line) in [
-                (&mut w.noninteractive, p.card, p.line),
-                (&mut w.inactive, p.field, p.line),
-                (&mut w.hovered, p.field, p.accent),
-                (&mut w.active, p.field, p.accent),
-                (&mut w.open, p.field, p.accent),
+            // What has the focus is “active”: it must be seen on every ground, also on the accent’s.
+            for (state, fill, line, width) in [
+                (&mut w.noninteractive, p.card, p.line, 1.0),
+                (&mut w.inactive, p.field, p.line, 1.0),
+                (&mut w.hovered, p.field, p.accent, 1.0),
+                (&mut w.active, p.field, p.text, 2.0),
+                (&mut w.open, p.field, p.accent, 1.0),
             ] {
                 state.bg_fill = fill;
                 state.weak_bg_fill = fill;
-                state.bg_stroke = Stroke::new(1.0, line);
+                state.bg_stroke = Stroke::new(width, line);
                 state.fg_stroke = Stroke::new(1.0, p.text);
                 state.corner_radius = radius;
                 state.expansion = 0.0;
