@@ -24,7 +24,8 @@ pub(crate) fn runtime_dir() -> Result<PathBuf> {
     let mut m = look()?;
     // Our own one, into which others could look but not write: older versions made it so.
     if m.is_dir() && m.uid() == me && m.mode() & 0o022 == 0 && m.mode() & 0o077 != 0 {
-        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).map_err(SchemaError::io(&dir, "could not close to others"))?;
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700))
+            .map_err(SchemaError::io(&dir, "could not close to others"))?;
         m = look()?;
     }
     if !m.is_dir() || m.uid() != me || m.mode() & 0o077 != 0 {
