@@ -5,6 +5,7 @@ use std::fmt;
 /// Why the process ended; its number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
+#[allow(dead_code)] // A build without some stages never returns their codes.
 pub enum Exit {
     /// Something failed that has no code of its own.
     Failed = 1,

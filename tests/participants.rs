@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn redline(corpus: &Path, args: &[&str]) -> Output {
@@ -14,14 +14,20 @@ fn consents(corpus: &Path) -> serde_json::Value {
     serde_json::from_slice::<serde_json::Value>(&o.stdout).unwrap()[0]["consent"].clone()
 }
 
-#[test]
-fn consent_can_be_given_later_and_keeps_its_first_time() {
-    let dir = tempfile::tempdir().unwrap();
-    let (text, corpus) = (dir.path().join("consent.md"), dir.path().join("c"));
+/// A corpus with a consent text, and P01, who has not agreed to it.
+fn corpus_with_consent_text(dir: &Path) -> PathBuf {
+    let (text, corpus) = (dir.join("consent.md"), dir.join("c"));
     std::fs::write(&text, "I agree that my recordings are published.\n").unwrap();
     let o = Command::new(env!("CARGO_BIN_EXE_redline")).arg("init").arg(&corpus).arg("--consent").arg(&text).output().unwrap();
     assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
     assert!(redline(&corpus, &["participant", "add", "P01"]).status.success());
+    corpus
+}
+
+#[test]
+fn consent_can_be_given_later_and_keeps_its_first_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = corpus_with_consent_text(dir.path());
     assert_eq!(consents(&corpus), serde_json::Value::Null);
 
     assert!(redline(&corpus, &["participant", "consent", "P01"]).status.success());
@@ -40,11 +46,7 @@ fn consent_can_be_given_later_and_keeps_its_first_time() {
 #[test]
 fn who_has_not_agreed_to_the_present_text_is_not_recorded() {
     let dir = tempfile::tempdir().unwrap();
-    let (text, corpus) = (dir.path().join("consent.md"), dir.path().join("c"));
-    std::fs::write(&text, "I agree that my recordings are published.\n").unwrap();
-    let o = Command::new(env!("CARGO_BIN_EXE_redline")).arg("init").arg(&corpus).arg("--consent").arg(&text).output().unwrap();
-    assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
-    assert!(redline(&corpus, &["participant", "add", "P01"]).status.success());
+    let corpus = corpus_with_consent_text(dir.path());
     // Without a display, so that nothing is recorded where the refusal is missing.
     let record = || {
         let mut c = Command::new(env!("CARGO_BIN_EXE_redline"));

@@ -86,11 +86,19 @@ impl Lock {
 /// Takes the lock of this desktop's screen: two recorders would each record the other's keys and strokes.
 pub fn screen() -> Result<Lock> {
     let screen = std::env::var("DISPLAY").unwrap_or_default();
-    let name: String = screen.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let name: String = desktop_of(&screen).chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     match Lock::take(&runtime_dir()?.join(format!("screen-{name}.lock"))) {
         Ok(lock) => Ok(lock.remove()),
         Err(Error::Busy { pid, .. }) => Err(Error::ScreenBusy { screen, pid }),
         Err(e) => Err(e),
+    }
+}
+
+/// The desktop that a display's name means: `:1` and `:1.0` are one.
+fn desktop_of(display: &str) -> &str {
+    match display.rsplit_once('.') {
+        Some((desktop, number)) if desktop.contains(':') && number.bytes().all(|b| b.is_ascii_digit()) => desktop,
+        _ => display,
     }
 }
 
@@ -138,6 +146,13 @@ mod tests {
         assert!(!p.exists());
         Lock::take(&p).unwrap();
         assert!(p.exists(), "kept unless asked otherwise");
+    }
+
+    #[test]
+    fn a_screens_number_makes_no_other_desktop() {
+        for (display, desktop) in [(":1", ":1"), (":1.0", ":1"), ("host.net:0", "host.net:0"), ("host.net:0.1", "host.net:0"), ("", "")] {
+            assert_eq!(desktop_of(display), desktop);
+        }
     }
 
     #[test]

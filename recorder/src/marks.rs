@@ -116,14 +116,20 @@ const SAME_GAP_NS: i64 = 200_000_000;
 pub(crate) fn place_audio_gaps(marks: &mut Vec<MarkEvent>, clock: &AudioClock, losses_ns: i64) {
     let spans: Vec<(i64, i64)> = clock.spans_ns().collect();
     let is_audio = |m: &MarkEvent| m.kind == MarkKind::Gap && m.stream.as_deref() == Some("audio");
+    // Each mark is moved once: pieces may be shorter than marks are exact.
+    let mut open: Vec<usize> = (0..marks.len()).filter(|i| is_audio(&marks[*i])).collect();
+    let mut nearest = |marks: &[MarkEvent], from: i64, fits: &dyn Fn(&MarkEvent) -> bool| {
+        let at = open.iter().enumerate().filter(|(_, i)| fits(&marks[**i])).min_by_key(|(_, i)| (marks[**i].t_ns - from).abs())?.0;
+        Some(open.swap_remove(at))
+    };
     for w in spans.windows(2) {
         let (from, until) = (w[0].1, w[1].0);
         let touches = |m: &MarkEvent| m.t_ns <= until + SAME_GAP_NS && m.until_ns.is_some_and(|u| u >= from - SAME_GAP_NS);
         if marks.iter().any(|m| m.kind == MarkKind::Pause && touches(m)) {
             continue;
         }
-        if let Some(m) = marks.iter_mut().find(|m| is_audio(m) && touches(m)) {
-            (m.t_ns, m.until_ns) = (from, Some(until.max(from)));
+        if let Some(i) = nearest(marks, from, &touches) {
+            (marks[i].t_ns, marks[i].until_ns) = (from, Some(until.max(from)));
         } else if until - from > losses_ns {
             marks.push(MarkEvent {
                 t_ns: from,
@@ -135,11 +141,11 @@ pub(crate) fn place_audio_gaps(marks: &mut Vec<MarkEvent>, clock: &AudioClock, l
             });
         }
     }
-    if let Some(&(_, end)) = spans.last()
-        && let Some(m) = marks.iter_mut().rev().find(|m| is_audio(m) && (m.t_ns - end).abs() < SAME_GAP_NS)
-    {
-        m.t_ns = end;
-        m.until_ns = m.until_ns.map(|u| u.max(end));
+    if let Some(&(_, end)) = spans.last() {
+        let last = |m: &MarkEvent| (m.t_ns - end).abs() < SAME_GAP_NS && m.until_ns.is_some_and(|u| u > end);
+        if let Some(i) = nearest(marks, end, &last) {
+            marks[i].t_ns = end;
+        }
     }
     marks.sort_by_key(|m| m.t_ns);
 }
@@ -173,6 +179,28 @@ mod tests {
         place_audio_gaps(&mut marks, &clock, 40 * MS);
         let lost = MarkEvent { note: Some("the microphone lost samples".into()), ..gap(9_000 * MS, Some(9_500 * MS), "audio") };
         assert_eq!(marks, [gap(5_000 * MS, Some(7_000 * MS), "audio"), lost, pause, gap(14_000 * MS, Some(15_000 * MS), "audio")]);
+    }
+
+    #[test]
+    fn a_piece_shorter_than_marks_are_exact_takes_no_mark_from_its_neighbour() {
+        const MS: i64 = 1_000_000;
+        let piece = |first_sample, samples, t0_ms: i64| AudioPiece {
+            first_sample,
+            samples,
+            t0_ns: t0_ms * MS,
+            ppm: 0.0,
+            residual_ns: 0,
+            observations: 9,
+        };
+        // 1,000 Hz: 0–1 s, 2–2.1 s, 3–3.1 s.
+        let clock = AudioClock {
+            sample_rate: 1_000,
+            latency_ns: 0,
+            pieces: vec![piece(0, 1_000, 0), piece(1_000, 100, 2_000), piece(1_100, 100, 3_000)],
+        };
+        let mut marks = vec![gap(980 * MS, Some(2_030 * MS), "audio"), gap(2_080 * MS, Some(3_030 * MS), "audio")];
+        place_audio_gaps(&mut marks, &clock, 40 * MS);
+        assert_eq!(marks, [gap(1_000 * MS, Some(2_000 * MS), "audio"), gap(2_100 * MS, Some(3_000 * MS), "audio")]);
     }
 
     #[test]

@@ -101,11 +101,11 @@ impl Recording {
         let mut corpus_lock = Lock::take(&corpus_lock(corpus))?.remove();
         let holder = LockInfo { pid: std::process::id(), ..LockInfo::default() };
         corpus_lock.write(&holder)?;
-        let mut screen_lock = lock::screen()?;
-        screen_lock.write(&holder)?;
         // Devices first: when one is missing, nothing is left behind.
         let mut source = screen::open(options)?;
         source.grab()?;
+        let mut screen_lock = lock::screen()?;
+        screen_lock.write(&holder)?;
         let monitors = screen::monitors().unwrap_or_default();
         crate::input::prepare()?;
         let microphone = if options.microphone == Microphone::Off { None } else { Some(audio::open(&options.microphone)?) };

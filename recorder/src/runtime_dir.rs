@@ -3,13 +3,14 @@
 use crate::{Error, Result};
 use redline_schemas::Error as SchemaError;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// This user's folder, which nobody else may enter; made if missing.
 pub(crate) fn runtime_dir() -> Result<PathBuf> {
     // SAFETY: the call has no preconditions and cannot fail.
     let me = unsafe { libc::geteuid() };
-    let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|d| !d.is_empty()) {
+    // Some log-ins leave a name there of a folder that nobody made.
+    let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|d| Path::new(d).is_dir()) {
         Some(d) => PathBuf::from(d).join("redline"),
         None => std::env::temp_dir().join(format!("redline-{me}")),
     };

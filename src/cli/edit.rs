@@ -1,7 +1,8 @@
 //! `redline edit`.
 
 use super::edit_protocol::{coverage, refusal};
-use super::record::{What, coded, finish, parse_duration, say_what_was_recorded, stop_signal, watch};
+use super::record::{What, coded, kept, parse_duration, say_what_was_recorded, stop_signal};
+use super::record_progress::Shown;
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit as _};
 use anyhow::{Context as _, anyhow};
@@ -13,6 +14,7 @@ use redline_schemas::{
 use redline_view::{Replay, Server};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -307,4 +309,18 @@ fn report(ctx: &Context, m: &EditManifest, f: &Finished) -> anyhow::Result<()> {
         writeln!(out, "{}", m.id)?;
     }
     Ok(())
+}
+
+/// Shows progress until something ends the recording.
+fn watch(recording: &Recording, duration: Option<Duration>, stop: &AtomicBool) {
+    let mut shown = Shown::new(recording, duration);
+    while shown.goes_on(recording, stop) && recording.wants_stop().is_none() {
+        std::thread::sleep(shown.pause());
+    }
+}
+
+/// Ends a recording; when the disk is full, says where what was recorded is kept.
+fn finish(recording: Recording) -> anyhow::Result<Finished> {
+    let path = recording.dir().path().to_path_buf();
+    recording.stop().map_err(|e| kept(coded(e), &path))
 }

@@ -1,7 +1,6 @@
 //! `redline record`.
 
 use super::record_live::{self, LiveArgs, Subject};
-use super::record_progress::Shown;
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, bail};
@@ -211,14 +210,8 @@ fn request(corpus: &Corpus, args: &Args) -> anyhow::Result<RequestManifest> {
     })
 }
 
-/// Ends a recording; when the disk is full, says where what was recorded is kept.
-pub fn finish(recording: Recording) -> anyhow::Result<Finished> {
-    let path = recording.dir().path().to_path_buf();
-    recording.stop().map_err(|e| kept(coded(e), &path))
-}
-
 /// Says of an error of the storage where what was recorded is kept.
-fn kept(e: anyhow::Error, path: &std::path::Path) -> anyhow::Error {
+pub fn kept(e: anyhow::Error, path: &std::path::Path) -> anyhow::Error {
     if crate::exit::code_of(&e) != Exit::Storage {
         return e;
     }
@@ -232,14 +225,6 @@ pub fn stop_signal() -> anyhow::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(s, Arc::clone(&stop))?;
     }
     Ok(stop)
-}
-
-/// Shows progress until something ends the recording.
-pub fn watch(recording: &Recording, duration: Option<Duration>, stop: &AtomicBool) {
-    let mut shown = Shown::new(recording, duration);
-    while shown.goes_on(recording, stop) && recording.wants_stop().is_none() {
-        std::thread::sleep(shown.pause());
-    }
 }
 
 fn report(ctx: &Context, f: &Finished, path: &std::path::Path) -> anyhow::Result<()> {

@@ -3,7 +3,9 @@
 use super::record::coded;
 use super::record_progress::Shown;
 use anyhow::Context as _;
-use redline_recorder::control::{Ask, Command, Pen, Server};
+#[cfg(feature = "panel")]
+use redline_recorder::control::Pen;
+use redline_recorder::control::{Ask, Command, Server};
 use redline_recorder::live::{Drawing, Ending, Live};
 use redline_recorder::{Chord, Finished, Recording, hotkeys};
 use redline_schemas::{Corpus, Modality, RequestId};
@@ -50,7 +52,7 @@ pub struct LiveArgs {
 
 /// A colour that was given.
 #[derive(Clone, Copy)]
-struct Colour([u8; 3]);
+struct Colour(#[cfg_attr(not(feature = "panel"), allow(dead_code))] [u8; 3]);
 
 fn colour(s: &str) -> Result<Colour, String> {
     redline_recorder::control::parse_colour(s).map(Colour).ok_or_else(|| "write #rrggbb or a name, such as red".into())
