@@ -1,5 +1,5 @@
-# setup: install what is needed; demo: the main job, end to end; test; bench; lint.
-.PHONY: setup demo test bench lint
+# setup: install what is needed; demo: the main job, end to end; test; bench; lint; cluster and test-cluster: many machines.
+.PHONY: setup demo test bench lint cluster test-cluster
 
 setup:
 	scripts/setup.sh
@@ -7,7 +7,11 @@ setup:
 demo: setup
 	cargo run --quiet -- demo
 
-test: setup lint
+# Linted and compiled in one pass; `make lint` is for linting alone.
+test: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/scripts/rustc-lint.sh
+test: setup
+	cargo fmt --check
+	cargo build --workspace --all-targets
 	cargo test --workspace --no-fail-fast
 
 lint:
@@ -16,3 +20,11 @@ lint:
 
 bench: setup
 	scripts/bench.sh
+
+# The distributed engine, a workspace of its own: docs/scale.md.
+cluster:
+	cd cluster && cargo build --release
+
+test-cluster: setup
+	cargo build --quiet
+	cd cluster && cargo fmt --check && cargo clippy --quiet --all-targets -- -D warnings && cargo test

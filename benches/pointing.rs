@@ -119,9 +119,9 @@ fn main() -> ExitCode {
     println!("sound is recorded {:.0} ms after playing was asked for", delay * 1e3);
 
     let (mut words, mut middle, mut whole, mut beginning) = (0, 0, 0, 0);
-    for wav in wavs.iter().step_by(step).take(most) {
+    for (n, wav) in wavs.iter().step_by(step).take(most).enumerate() {
         let truth = read_words(&wav.with_extension("tsv"));
-        let played = dir.path().join("played.wav");
+        let played = dir.path().join(format!("played-{n}.wav"));
         with_lead(wav, &played);
         let moves: Vec<(f64, (i16, i16))> = truth
             .iter()

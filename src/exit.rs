@@ -68,7 +68,8 @@ impl<T, E: Into<anyhow::Error>> WithExit<T> for Result<T, E> {
 /// The code for an error: the one it carries, else by what the corpus format said of it.
 pub fn code_of(e: &anyhow::Error) -> Exit {
     if let Some(c) = e.chain().find_map(|c| c.downcast_ref::<Coded>()) {
-        return c.exit;
+        // A full disk is no fault of what was read.
+        return if c.exit == Exit::Input && code_of(&c.source) == Exit::Storage { Exit::Storage } else { c.exit };
     }
     use redline_schemas::Error as S;
     let storage = |e: &std::io::Error| {
@@ -110,11 +111,27 @@ pub fn code_of(e: &anyhow::Error) -> Exit {
         #[cfg(feature = "publish")]
         match c.downcast_ref::<redline_publish::Error>() {
             Some(redline_publish::Error::Dataset(redline_dataset::Error::Schemas(e))) => return schemas(e),
-            Some(redline_publish::Error::Dataset(_) | redline_publish::Error::Address { .. } | redline_publish::Error::Refused(_)) => {
+            Some(
+                redline_publish::Error::Dataset(_)
+                | redline_publish::Error::Address { .. }
+                | redline_publish::Error::TooLarge { .. }
+                | redline_publish::Error::Refused(_),
+            ) => {
                 return Exit::Input;
             }
             Some(e) if e.is_denied() => return Exit::Storage,
             _ => {}
+        }
+        #[cfg(feature = "review")]
+        match c.downcast_ref::<redline_review::Error>() {
+            Some(redline_review::Error::Corpus(e)) => return schemas(e),
+            Some(e) if e.is_storage() => return Exit::Storage,
+            Some(_) => return Exit::Input,
+            None => {}
+        }
+        #[cfg(feature = "ratings")]
+        if let Some(redline_ratings::Error::Corpus(e)) = c.downcast_ref::<redline_ratings::Error>() {
+            return schemas(e);
         }
         if c.downcast_ref::<std::io::Error>().is_some_and(storage) {
             return Exit::Storage;
@@ -135,5 +152,22 @@ mod tests {
         let e = Err::<(), _>(inner).context("not imported").exit(Exit::Input).context("b").unwrap_err();
         assert_eq!(told(&e), "b: not imported: a.json: could not open: no such file");
         assert_eq!(code_of(&e), Exit::Input);
+    }
+
+    #[test]
+    fn a_full_disk_is_one_whatever_was_done() {
+        let full = || redline_schemas::Error::Io {
+            path: "a.json".into(),
+            action: "could not write",
+            source: std::io::Error::new(std::io::ErrorKind::StorageFull, "full"),
+        };
+        assert_eq!(code_of(&Err::<(), _>(full()).exit(Exit::Input).unwrap_err()), Exit::Storage);
+        assert_eq!(code_of(&Err::<(), _>(full()).exit(Exit::Device).unwrap_err()), Exit::Device);
+        #[cfg(feature = "review")]
+        {
+            let damaged = redline_schemas::Error::Parse { path: "edit.json".into(), line: None, message: "not JSON".into() };
+            assert_eq!(code_of(&redline_review::Error::from(damaged).into()), Exit::Input);
+            assert_eq!(code_of(&redline_review::Error::from(full()).into()), Exit::Storage);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The `redline` command: parse, dispatch, print.
 
+#[macro_use]
+mod out;
 mod cli;
 mod exit;
 

@@ -251,8 +251,11 @@ doc.abortTransaction()
     assert!(facts(last).0 && facts(last).1 > facts(input).1, "{:?} became {:?}", facts(input), facts(last));
     let mut check = redline(&desk);
     check.args(["check", "--corpus"]).arg(&root);
-    let report = String::from_utf8_lossy(&check.output().unwrap().stdout).into_owned();
+    let checked = check.output().unwrap();
+    let report = String::from_utf8_lossy(&checked.stdout).into_owned();
     assert!(!report.contains("RL3"), "the streams are as they should be: {report}");
+    // Nor do the program's pictures and models name their maker.
+    assert_eq!(checked.status.code(), Some(0), "{report}");
     if let Some(keep) = std::env::var_os("REDLINE_TEST_KEEP") {
         let copied = std::process::Command::new("cp").arg("-a").arg(dir.path()).arg(keep).status().unwrap();
         assert!(copied.success());

@@ -295,6 +295,64 @@ fn histories_and_ratings_belong_to_what_they_lie_beside() {
 }
 
 #[test]
+fn metrics_belong_to_the_final_model_and_are_against_the_requestors_own() {
+    let case = Case::new();
+    let c = case.corpus();
+    let edits: Vec<EditManifest> = c.edit_ids().unwrap().iter().map(|e| c.edit(e).unwrap()).collect();
+    // Two edits a request, the requestor's first.
+    let (own, other, elsewhere) = (&edits[0], &edits[1], &edits[2]);
+    assert!(own.request == other.request && own.request != elsewhere.request);
+    let sha256 = |e: &EditManifest| e.final_model.as_ref().unwrap().sha256.clone();
+    let good = EditMetrics {
+        format_version: FORMAT_VERSION,
+        edit: other.id.clone(),
+        model_sha256: sha256(other),
+        valid: true,
+        problems: vec![],
+        reference: Some(own.id.clone()),
+        reference_sha256: Some(sha256(own)),
+        comparison: Some(ModelComparison {
+            chamfer_mm: 0.5,
+            chamfer_relative: 0.01,
+            iou: Some(0.9),
+            no_iou: None,
+            image_similarity: Some(-0.5),
+        }),
+        not_compared: None,
+        kernel: "a kernel".into(),
+        image_model_sha256: Some("0".repeat(64)),
+        measured_utc: chrono::Utc::now(),
+        tool: Tool::redline(),
+    };
+    let path = c.edit_dir(&other.id).metrics_path();
+    let file = format!("edits/{}/metrics.json", other.id);
+    fsio::write_json(&path, &good).unwrap();
+    let good = std::fs::read(&path).unwrap();
+    assert!(!case.found(&[]).1.iter().any(|(_, f)| *f == file), "{:?}", case.found(&[]).1);
+    let changed = |change: &dyn Fn(&mut serde_json::Value), rule: &str| {
+        edit_json(&path, change);
+        case.expect(rule, &file);
+        write(path.clone(), &good);
+    };
+    changed(&|v| v["edit"] = own.id.as_str().into(), "RL004");
+    changed(&|v| v["valid"] = "yes".into(), "RL003");
+    for (name, bad) in [("chamfer_mm", -0.1), ("chamfer_relative", -1.0), ("iou", 1.01), ("iou", -0.1), ("image_similarity", 1.5)] {
+        changed(&|v| v["comparison"][name] = bad.into(), "RL512");
+    }
+    changed(&|v| v["reference"] = elsewhere.id.as_str().into(), "RL512");
+    changed(&|v| v["reference"] = other.id.as_str().into(), "RL512");
+    changed(&|v| v["reference"] = "E99999".into(), "RL512");
+    changed(&|v| drop(v.as_object_mut().unwrap().remove("reference")), "RL512");
+    changed(&|v| v["model_sha256"] = "1".repeat(64).into(), "RL513");
+    changed(&|v| v["reference_sha256"] = "1".repeat(64).into(), "RL513");
+    // Greater than any number, and cut off.
+    for torn in [String::from_utf8(good.clone()).unwrap().replace("0.9", "1e999"), "{\"edit\":".into()] {
+        write(path.clone(), torn.as_bytes());
+        case.expect("RL001", &file);
+    }
+}
+
+#[test]
 fn the_protocol_is_held_against_the_corpus() {
     let case = Case::new();
     let c = case.corpus();

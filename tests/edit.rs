@@ -47,6 +47,11 @@ fn manifest_of(root: &Path, id: &str) -> EditManifest {
     Corpus::open(root).unwrap().edit(&id.parse().unwrap()).unwrap()
 }
 
+/// Where the editor may change the request's model.
+fn working_copy(id: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("redline-edit-{id}")).join("bracket.step")
+}
+
 fn listed(desk: &VirtualDesktop, root: &Path, args: &[&str]) -> serde_json::Value {
     let mut c = redline(desk);
     c.args(["edit", "--list", "--json", "--corpus"]).arg(root).args(args);
@@ -96,6 +101,7 @@ fn an_edit_is_shown_its_request_recorded_and_ends_with_its_result() {
     assert_eq!(std::fs::read(session.path().join("final.step")).unwrap(), want);
     let files = jsonl::read_all::<RenderEvent>(&session.renders()).unwrap().0;
     assert!(files.len() == 1 && files[0].sha256 == result.sha256);
+    assert!(!working_copy(&id).exists(), "nobody changed it, and the edit has its result");
     // Input goes on without video.
     let input = jsonl::read_all::<InputEvent>(&session.input()).unwrap().0;
     let press = input.iter().find(|e| e.kind == InputKind::Press).unwrap();
@@ -122,6 +128,8 @@ fn an_edit_is_shown_its_request_recorded_and_ends_with_its_result() {
     assert_eq!(rec.wait().1, Some(0));
     let m = manifest_of(&root, &id2);
     assert!(m.final_model.is_none() && dir2.video().exists());
+    assert_eq!(std::fs::read(working_copy(&id2)).unwrap(), want, "its result may still be made from it");
+    std::fs::remove_dir_all(working_copy(&id2).parent().unwrap()).unwrap();
 
     // Its result comes later; nothing is replaced.
     let missing = listed(&desk, &root, &[]);

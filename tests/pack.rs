@@ -37,7 +37,7 @@ fn read_with(reader: &str, folder: &Path) -> Value {
 fn rows() -> Value {
     // 304 input events in each of 3 requests and 2 edits.
     json!({"participants": 2, "models": 2, "requests": 3, "edits": 2, "transcripts": 6, "words": 24, "revisions": 0, "events": 1520,
-           "strokes": 9, "selections": 3, "commands": 4, "typing": 0, "renders": 2, "marks": 0, "ratings": 0})
+           "strokes": 9, "selections": 3, "commands": 4, "typing": 0, "renders": 2, "marks": 0, "ratings": 0, "metrics": 0, "runs": 0, "steps": 0, "scores": 0})
 }
 
 /// “this” begins at 1.013 s; the last move before it is number 101.

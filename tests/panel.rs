@@ -50,7 +50,8 @@ fn open_panel(desk: &mut VirtualDesktop, root: &Path, dir: &Path, args: &[&str])
 
 /// Gives the panel the keyboard and presses keys in it.
 fn press(desk: &VirtualDesktop, window: &str, keys: &[&str]) {
-    desk.output("xdotool", &["windowfocus", "--sync", window]).unwrap();
+    // A window takes the keyboard once the window manager has shown it.
+    desk.wait_for("the keyboard's window", |d| d.output("xdotool", &["windowfocus", "--sync", window]).is_ok()).unwrap();
     for k in keys {
         desk.output("xdotool", &["key", k]).unwrap();
         // Keys that come within one picture would move the focus once.
@@ -111,10 +112,10 @@ fn a_take_by_keyboard_alone() {
     assert!(consented().is_none());
     std::thread::sleep(Duration::from_millis(1_500));
     chord(&hand, F9);
-    // Tab to “I agree”, which comes before “Not now”, past the two buttons of the foot.
-    desk.output("xdotool", &["windowfocus", "--sync", &window]).unwrap();
+    // “I agree” has the keyboard.
+    press(&desk, &window, &[]);
     desk.wait_for("the consent", |d| {
-        let _ = d.output("xdotool", &["key", "Tab", "key", "space"]);
+        let _ = d.output("xdotool", &["key", "space"]);
         std::thread::sleep(Duration::from_millis(400));
         consented().is_some()
     })
@@ -170,6 +171,7 @@ fn a_spoken_take_with_a_cad_program_is_played_in_the_browser() {
     desk.play_wav(&tone).unwrap();
     let silent = now_ns();
     plug_in.wait_sent(plug_in.sent().len() + 10);
+    let stopped = now_ns();
     chord(&hand, F9);
     wait_complete(&desk, &root, &id);
 
@@ -190,7 +192,9 @@ fn a_spoken_take_with_a_cad_program_is_played_in_the_browser() {
     // So is what the CAD program did.
     let commands: Vec<CommandEvent> = lines(&session.commands());
     let sent = plug_in.sent();
-    assert_eq!(commands.len(), sent.len());
+    // The program went on after the stop; what it sent then may be there or not.
+    let surely = sent.iter().filter(|at| **at < stopped).count();
+    assert!((surely..=sent.len()).contains(&commands.len()), "{} of {surely} to {}", commands.len(), sent.len());
     assert!(commands.iter().zip(&sent).all(|(c, at)| (c.t_ns + origin - at).abs() < 20_000_000));
     assert!(m.session.streams.renders.is_none(), "nobody asked for a final model");
 
@@ -210,6 +214,51 @@ fn a_spoken_take_with_a_cad_program_is_played_in_the_browser() {
     let binned = || root.join(".bin/requests").join(&id).exists();
     desk.wait_for("the bin", |_| binned()).unwrap();
     assert!(ureq::get(format!("{address}replay.json")).call().is_err());
+}
+
+#[test]
+fn what_is_typed_is_seen_in_the_picture_and_recorded_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut desk = VirtualDesktop::start(Options { width: 1400, height: 900, sound: false, ..Options::default() }).unwrap();
+    let root = corpus_with_bracket(&desk, dir.path());
+    let window = open_panel(&mut desk, &root, dir.path(), &["--no-mic", "--modality", "text"]);
+    let hand = Hand::new(&desk);
+    // A button of the window has the keyboard before: it must not keep it.
+    press(&desk, &window, &["Tab", "Tab"]);
+    desk.wait_for("the panel's keys", |_| {
+        if !recording_lock(&root) {
+            chord(&hand, F9);
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        recording_lock(&root)
+    })
+    .unwrap();
+    let id = wait_recording(&desk, &root);
+    desk.output("xdotool", &["type", "--delay", "60", "Drill M6, pdm then 2.5 mm"]).unwrap();
+    let stream = Corpus::open(&root).unwrap().request_dir(&id.parse().unwrap()).text_events();
+    let typed = || -> usize {
+        let events = if stream.exists() { lines::<redline_schemas::TextEvent>(&stream) } else { Vec::new() };
+        events.iter().filter_map(|e| e.text.as_ref()).map(|t| t.chars().count()).sum()
+    };
+    desk.wait_for("the last letter", |_| typed() == 25).unwrap();
+    let shown = wait_status(&desk, &root, |_| true)["frames"].as_i64().unwrap();
+    wait_status(&desk, &root, |s| s["frames"].as_i64().unwrap() > shown + 10);
+    chord(&hand, F9);
+    wait_complete(&desk, &root, &id);
+    let m = manifest(&root, &id);
+    let session = Corpus::open(&root).unwrap().request_dir(&m.id);
+    assert_eq!(std::fs::read_to_string(session.text()).unwrap(), "Drill M6, pdm then 2.5 mm");
+    // Letters were no shortcuts.
+    assert!(m.session.streams.marks.is_none_or(|s| s.count == 0), "a letter set a mark");
+    // The caption at the foot of 800x600, 16 pixels from the edges: dark, with white letters; not there before.
+    let v = m.session.streams.video.as_ref().unwrap();
+    assert_eq!((v.width, v.height), (800, 600));
+    let pictures = frames(&session.video(), 800, 600, &[3, v.frames as i64 - 3]);
+    let inside = |i: &usize| (20..780).contains(&(i % 800)) && (505..580).contains(&(i / 800));
+    let count = |l: &Luma, is: fn(u8) -> bool| l.pixels.iter().enumerate().filter(|(i, p)| inside(i) && is(**p)).count();
+    let (dark, white) = (|l: &Luma| count(l, |p| p < 45), |l: &Luma| count(l, |p| p > 180));
+    assert!(dark(&pictures[1]) > 50_000 && white(&pictures[1]) > 200, "{} {}", dark(&pictures[1]), white(&pictures[1]));
+    assert!(dark(&pictures[0]) < 1_000 || white(&pictures[0]) == 0);
 }
 
 /// Whether somebody records, or is about to.

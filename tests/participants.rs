@@ -110,3 +110,27 @@ fn a_corpus_of_another_format_version_is_refused_and_left_alone() {
     assert_eq!(std::fs::read(corpus.join("participants.json")).unwrap(), people);
     assert_eq!(std::fs::read_dir(corpus.join("requests")).unwrap().count(), 0);
 }
+
+#[test]
+fn roles_are_changed_and_none_is_left_without() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = corpus_with_consent_text(dir.path());
+    let roles = || {
+        let o = redline(&corpus, &["participant", "list"]);
+        serde_json::from_slice::<serde_json::Value>(&o.stdout).unwrap()[0]["roles"].clone()
+    };
+    let said = |o: &Output| String::from_utf8_lossy(&o.stderr).into_owned();
+    let o = redline(&corpus, &["participant", "role", "P01", "--add", "rater", "--remove", "editor"]);
+    assert!(o.status.success(), "{}", said(&o));
+    let mut want: Vec<_> = roles().as_array().unwrap().iter().map(|r| r.as_str().unwrap().to_owned()).collect();
+    want.sort();
+    assert_eq!(want, ["rater", "requestor"]);
+    let before = roles();
+    let o = redline(&corpus, &["participant", "role", "P01", "--remove", "rater", "--remove", "requestor"]);
+    assert!(o.status.code() == Some(5) && said(&o).contains("no role left"), "{}", said(&o));
+    assert_eq!(roles(), before);
+    let o = redline(&corpus, &["participant", "role", "P09", "--add", "rater"]);
+    assert!(o.status.code() == Some(5) && said(&o).contains("there is no participant P09"), "{}", said(&o));
+    let o = redline(&corpus, &["participant", "add", "P01"]);
+    assert!(said(&o).contains("`redline participant role`"), "{}", said(&o));
+}

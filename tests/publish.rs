@@ -7,73 +7,20 @@
 #[path = "common/sample_corpus.rs"]
 mod sample;
 
+#[allow(dead_code)]
+#[path = "common/s3.rs"]
+mod s3;
+
 use redline_schemas::{EditId, FileRef, fsio};
+use s3::{Server, command, redline, said};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-
-/// The server believes any signature, but objects without one are public ones only.
-const SIGNED: &str = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=00";
-
-/// A real S3 API (moto), gone when it is dropped.
-struct Server {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    port: u16,
-}
-
-impl Server {
-    fn start() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let python = root.join(".venv/bin/python");
-        assert!(python.exists(), "{} is missing: run `make setup`", python.display());
-        let mut child = Command::new(python)
-            .arg(root.join("tests/python/s3_server.py"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.trim().parse().unwrap_or_else(|_| panic!("the server did not start (moto in .venv?): “{line}”"));
-        let server = Self { stdin: child.stdin.take(), child, port };
-        server.put("", b"");
-        server
-    }
-
-    fn url(&self, object: &str) -> String {
-        format!("http://127.0.0.1:{}/bucket/{object}", self.port)
-    }
-
-    fn put(&self, object: &str, bytes: &[u8]) {
-        let put = ureq::put(self.url(object)).header("authorization", SIGNED).content_type("application/octet-stream");
-        put.send(bytes).unwrap();
-    }
-
-    fn delete(&self, object: &str) {
-        ureq::delete(self.url(object)).header("authorization", SIGNED).call().unwrap();
-    }
-
-    /// Keys in the bucket.
-    fn list(&self) -> Vec<String> {
-        let list = ureq::get(format!("{}?list-type=2", self.url(""))).header("authorization", SIGNED);
-        let text = list.call().unwrap().body_mut().read_to_string().unwrap();
-        text.split("<Key>").skip(1).map(|k| k.split("</Key>").next().unwrap().to_owned()).collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.stdin.take());
-        let _ = self.child.wait();
-    }
-}
 
 /// Passes bytes on to the server until so many went there; then nothing moves any more.
 struct Gate {
@@ -116,28 +63,6 @@ impl Gate {
     fn wait(&self) {
         let _ = self.shut.recv();
     }
-}
-
-fn command(port: u16, args: &[&str]) -> Command {
-    let mut c = Command::new(env!("CARGO_BIN_EXE_redline"));
-    for (k, _) in std::env::vars_os().filter(|(k, _)| {
-        let k = k.to_string_lossy().to_lowercase();
-        k.starts_with("aws_") || k.ends_with("_proxy")
-    }) {
-        c.env_remove(k);
-    }
-    c.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test").env("AWS_REGION", "us-east-1");
-    c.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}")).env("AWS_ALLOW_HTTP", "true");
-    c.arg("--json").args(args);
-    c
-}
-
-fn redline(port: u16, args: &[&str]) -> Output {
-    command(port, args).output().unwrap()
-}
-
-fn said(o: &Output) -> String {
-    String::from_utf8_lossy(&o.stderr).into_owned()
 }
 
 /// A release with a file that is uploaded in several parts.
@@ -188,7 +113,8 @@ fn a_killed_upload_goes_on_and_what_is_published_stays_as_it_is() {
     assert!(code == Some(5) && err.contains("unfinished upload"), "{code:?} {err}");
 
     let (copied, kept) = counts(&redline(server.port, &["publish", out, to]));
-    assert_eq!(kept, there.len() as u64, "what arrived is not sent again");
+    // What was on its way when the uploader was killed may have arrived after the list was made.
+    assert!(kept >= there.len() as u64, "what arrived is not sent again: {kept} {}", there.len());
     assert!(copied > 0);
     let (code, found, err) = verify();
     assert_eq!(code, Some(0), "{err}");

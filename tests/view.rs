@@ -308,7 +308,7 @@ fn there_is_always_something_to_be_seen_of_an_edit() {
     add_edit(&corpus, "nothing", Seen::Nothing);
     let (_server, address) = serve(&corpus, "nothing");
     browser.open(&address);
-    browser.wait("a word about it", state, &|s| s["ready"] == true && s["text"].as_str().unwrap().contains("no renders either"));
+    browser.wait("a word about it", state, &|s| s["ready"] == true && s["text"].as_str().unwrap().contains("no pictures either"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::clock_map::ClockMap;
 use crate::protocol::{Event, MAX_EVENTS, RoundTrip, What};
 use crate::{Error, Result};
+use redline_schemas::picture::without_metadata;
 use redline_schemas::{CommandEvent, RenderEvent, RenderKind, SelectionEvent, SessionDir, fsio, jsonl};
 use std::collections::BTreeMap;
 
@@ -102,6 +103,7 @@ impl Sink {
         if meta.seq <= self.client(client)?.acknowledged {
             return Ok(self.client(client)?.acknowledged);
         }
+        let bytes = &*without_metadata(bytes);
         let ext = meta.extension.to_ascii_lowercase();
         if ext.is_empty() || ext.len() > 8 || !ext.bytes().all(|b| b.is_ascii_alphanumeric()) {
             return Err(Error::Protocol("extension: 1 to 8 letters or digits".into()));

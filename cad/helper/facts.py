@@ -32,6 +32,7 @@ def facts(shape):
     return {
         "valid": not problems,
         "problems": problems,
+        "closed": bool(solids) and not open_shells and len(shape.Faces) <= sum(len(s.Faces) for s in solids),
         "counts": {"bodies": len(solids), "faces": len(shape.Faces), "edges": len(shape.Edges), "vertices": len(shape.Vertexes)},
         "bounding_box": {"min": [box.XMin, box.YMin, box.ZMin], "max": [box.XMax, box.YMax, box.ZMax]},
         "volume": sum(s.Volume for s in solids),

@@ -49,6 +49,20 @@ pub enum Error {
         /// The system's own word.
         source: std::io::Error,
     },
+    /// A mesh in the cache.
+    #[error("{}: the kept mesh of a model is damaged: remove its folder, and it is made anew", path.display())]
+    DamagedMesh {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A picture could not be made into features.
+    #[error("{}: {message}", path.display())]
+    Features {
+        /// The picture or the network.
+        path: PathBuf,
+        /// What happened, and what to do.
+        message: String,
+    },
     /// A file of the corpus.
     #[error(transparent)]
     Schemas(#[from] redline_schemas::Error),

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Counts up when facts or pictures change for the same file, so that old ones are made anew.
-const MAKING: u32 = 2;
+const MAKING: u32 = 3;
 
 /// The longest that the kernel may take for one file.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(180);
@@ -45,6 +45,8 @@ pub struct Facts {
     pub valid: bool,
     /// Why it isn't valid, for people.
     pub problems: Vec<String>,
+    /// Solids and nothing else: no open shell, no face outside of a solid.
+    pub closed: bool,
     /// Solids, faces, edges, vertices; a part that is used twice counts twice.
     pub counts: TopologyCounts,
     /// Of the whole shape.
@@ -69,6 +71,17 @@ pub struct ModelFacts {
     pub error: Option<String>,
     /// View name → picture; empty without a shape. Paths are in the cache.
     pub views: BTreeMap<String, PathBuf>,
+    /// The triangles, in the cache: a reference is compared with several models, and making them again takes seconds.
+    pub mesh: Option<PathBuf>,
+}
+
+impl ModelFacts {
+    /// The triangles; `None` without a shape.
+    pub fn mesh(&self) -> Result<Option<Mesh>> {
+        let Some(path) = &self.mesh else { return Ok(None) };
+        let bytes = std::fs::read(path).map_err(|source| Error::Io { path: path.clone(), source })?;
+        Mesh::parse(&bytes).map(Some).ok_or_else(|| Error::DamagedMesh { path: path.clone() })
+    }
 }
 
 /// Asks the kernel about STEP files and keeps its answers.
@@ -126,8 +139,9 @@ impl Examiner {
         let cache_failed = |source| Error::Cache { path: place.clone(), source };
         let work = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.cache).map_err(cache_failed)?;
         let answer = self.ask(step, work.path())?;
-        let mut views = BTreeMap::new();
+        let (mut views, mut kept_mesh) = (BTreeMap::new(), None);
         if let Some(mesh) = std::fs::read(work.path().join("mesh.bin")).ok().and_then(|b| Mesh::parse(&b)) {
+            kept_mesh = Some(place.join("mesh.bin"));
             for view in VIEWS {
                 if let Some(p) = picture(&mesh, view, DEFAULT_SIZE) {
                     let name = format!("{view}.png");
@@ -137,9 +151,10 @@ impl Examiner {
                 }
             }
         }
-        let facts = ModelFacts { making: MAKING, sha256, kernel: answer.kernel, facts: answer.facts, error: answer.error, views };
+        let Answer { kernel, facts, error } = answer;
+        let facts = ModelFacts { making: MAKING, sha256, kernel, facts, error, views, mesh: kept_mesh };
         fsio::write_json(&work.path().join("answer.json"), &facts)?;
-        for done_with in ["mesh.bin", "facts.json", "facts.py", "model.step"] {
+        for done_with in ["facts.json", "facts.py", "model.step"] {
             let _ = std::fs::remove_file(work.path().join(done_with));
         }
         let _ = std::fs::remove_dir_all(work.path().join("home"));
@@ -232,11 +247,11 @@ fn in_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|d| d.join(name)).find(|p| p.is_file())
 }
 
-/// An answer of this making whose pictures are all there.
+/// An answer of this making whose files are all there.
 fn kept(place: &Path) -> Option<ModelFacts> {
     let text = std::fs::read(place.join("answer.json")).ok()?;
     let a: ModelFacts = serde_json::from_slice(&text).ok()?;
-    (a.making == MAKING && a.views.values().all(|p| p.is_file())).then_some(a)
+    (a.making == MAKING && a.views.values().chain(&a.mesh).all(|p| p.is_file())).then_some(a)
 }
 
 #[cfg(test)]
@@ -246,9 +261,17 @@ mod tests {
     fn answer(dir: &Path) -> ModelFacts {
         let counts = TopologyCounts { bodies: 1, faces: 6, edges: 12, vertices: 8 };
         let bounding_box = BoundingBox { min: [0.0; 3], max: [1.0, 2.0, 3.0] };
-        let facts = Facts { valid: true, problems: vec![], counts, bounding_box, volume: 6.0, area: 22.0 };
+        let facts = Facts { valid: true, problems: vec![], closed: true, counts, bounding_box, volume: 6.0, area: 22.0 };
         let views = BTreeMap::from([("top".to_owned(), dir.join("top.png"))]);
-        ModelFacts { making: MAKING, sha256: "x".into(), kernel: "k".into(), facts: Some(facts), error: None, views }
+        ModelFacts {
+            making: MAKING,
+            sha256: "x".into(),
+            kernel: "k".into(),
+            facts: Some(facts),
+            error: None,
+            views,
+            mesh: Some(dir.join("mesh.bin")),
+        }
     }
 
     #[test]
@@ -260,7 +283,10 @@ mod tests {
         write(&a);
         assert_eq!(kept(dir.path()), None, "its picture is missing");
         std::fs::write(dir.path().join("top.png"), b"p").unwrap();
+        assert_eq!(kept(dir.path()), None, "its triangles are missing");
+        std::fs::write(dir.path().join("mesh.bin"), b"p").unwrap();
         assert_eq!(kept(dir.path()), Some(a.clone()));
+        assert!(matches!(a.mesh(), Err(Error::DamagedMesh { .. })));
         write(&ModelFacts { making: MAKING + 1, ..a });
         assert_eq!(kept(dir.path()), None);
     }

@@ -6,8 +6,10 @@
 //! # Ok::<(), redline_cad::Error>(())
 //! ```
 
+pub mod compare;
 mod error;
 mod facts;
+pub mod features;
 mod mesh;
 pub mod page;
 mod render;
@@ -15,3 +17,4 @@ pub mod step;
 
 pub use error::{Error, Result};
 pub use facts::{BoundingBox, DEFAULT_PATIENCE, Examiner, Facts, ModelFacts};
+pub use mesh::Mesh;

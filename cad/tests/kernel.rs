@@ -1,10 +1,12 @@
 //! Facts and views from the real FreeCAD.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on has failed.
 
+mod made;
+
+use made::make;
 use redline_cad::{Examiner, ModelFacts};
 use redline_schemas::VIEWS;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 fn bracket() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples/bracket.step")
@@ -83,23 +85,6 @@ fn broken_files_are_said_to_be_broken() {
     assert!(!f.valid && f.counts.faces + 1 == redline_cad::step::read_facts(&bracket()).unwrap().counts.faces, "{f:?}");
 }
 
-/// Has FreeCAD make solids, each by a Python expression, and write them as NAME.step.
-fn make(dir: &Path, shapes: &[(&str, &str)]) {
-    let mut script = "import os, Part\nfrom FreeCAD import Vector as V\n".to_owned();
-    script += "def tilt(s):\n    s.rotate(V(0, 0, 0), V(1, 0, 0), 30)\n    s.rotate(V(0, 0, 0), V(0, 1, 0), 20)\n    return s\n";
-    for (name, expression) in shapes {
-        script += &format!("tilt({expression}).exportStep(os.path.join(os.environ['OUT'], '{name}.step'))\n");
-    }
-    script += "os._exit(0)\n";
-    let path = dir.join("make.py");
-    std::fs::write(&path, script).unwrap();
-    let program = std::env::var("REDLINE_FREECADCMD").unwrap_or_else(|_| "freecadcmd".into());
-    let mut c = Command::new(program);
-    c.arg(&path).env("OUT", dir).env("HOME", dir).env("QT_QPA_PLATFORM", "offscreen").stdin(Stdio::null());
-    let o = c.output().unwrap();
-    assert!(shapes.iter().all(|(n, _)| dir.join(format!("{n}.step")).is_file()), "{}", String::from_utf8_lossy(&o.stderr));
-}
-
 #[test]
 fn the_box_of_a_rounded_model_is_that_of_its_surface() {
     let dir = tempfile::tempdir().unwrap();
@@ -108,7 +93,9 @@ fn the_box_of_a_rounded_model_is_that_of_its_surface() {
     // As splines, whose control points lie outside the surface.
     let splines = format!("{rounded}.toNurbs()");
     let torus = "Part.makeTorus(20, 5)";
-    make(dir.path(), &[("cylinder", cylinder), ("rounded", rounded), ("splines", &splines), ("torus", torus)]);
+    let shapes = [("cylinder", cylinder), ("rounded", rounded), ("splines", &splines), ("torus", torus)];
+    let tilted = shapes.map(|(name, s)| (name, format!("tilt({s})")));
+    make(dir.path(), &tilted.each_ref().map(|(name, s)| (*name, s.as_str())));
 
     // The axis after both turns. A solid of revolution reaches, in a direction at an angle to its axis, as far as its
     // meridian does; rounding is a smaller solid with a ball at each of its points.

@@ -29,6 +29,16 @@ pub enum Error {
         /// The object.
         address: String,
     },
+    /// More would have to be copied to this machine than is allowed.
+    #[error("{address}: {bytes} bytes are needed here at a time, and {limit} allowed; allow more with REDLINE_SCRATCH_BYTES")]
+    TooLarge {
+        /// The place, or the request.
+        address: String,
+        /// What is needed.
+        bytes: u64,
+        /// What is allowed.
+        limit: u64,
+    },
     /// A published release is in the way; the text says what to do instead.
     #[error("{0}")]
     Refused(String),

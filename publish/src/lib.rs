@@ -15,14 +15,23 @@
 //! ```
 
 mod error;
+mod fetching;
+mod media;
+mod need;
+mod objects;
 mod read;
+mod scratch;
 mod storage;
 mod upload;
 
 pub use error::{Error, Result};
+pub use fetching::{Bench, Benches, Fetching};
+pub use media::InPlace;
+pub use need::Need;
 pub use read::verify;
-pub use storage::Storage;
-pub use upload::publish;
+pub use scratch::{Scratch, scratch_limit};
+pub use storage::{Storage, bucket};
+pub use upload::{publish, publish_rest};
 
 /// Files that are worked on at a time.
 const AT_A_TIME: usize = 8;

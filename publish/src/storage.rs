@@ -1,10 +1,10 @@
 //! A place in S3-compatible storage.
 
-use crate::{Error, Result};
-use futures::TryStreamExt;
+use crate::{AT_A_TIME, Error, Result};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use object_store::aws::AmazonS3Builder;
 use object_store::path::Path;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientOptions, ObjectMeta, ObjectStore, RetryConfig};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,12 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(240);
 /// How long a request is tried again when the storage answers with an error or not at all.
 const RETRY_FOR: Duration = Duration::from_secs(60);
 const RETRIES: usize = 6;
+
+/// What failed when files cannot be listed.
+const LIST: &str = "could not list what is there";
+
+/// Files with their sizes, and the tags that change when their bytes do.
+pub(crate) type Tagged = BTreeMap<String, (u64, Option<String>)>;
 
 /// Where a release lies: a bucket, and a prefix in it.
 #[derive(Debug, Clone)]
@@ -29,21 +35,8 @@ impl Storage {
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` (or `AWS_DEFAULT_REGION`),
     /// `AWS_ENDPOINT_URL` for storage elsewhere than at Amazon, `AWS_ALLOW_HTTP=true` for one without TLS.
     pub fn open(address: &str) -> Result<Self> {
-        let bad = |message: String| Error::Address { address: address.into(), message };
-        let (bucket, prefix) = parse(address).map_err(|m| bad(m.into()))?;
-        let client = ClientOptions::new().with_timeout(REQUEST_TIMEOUT).with_connect_timeout(Duration::from_secs(10));
-        let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_FOR, ..RetryConfig::default() };
-        // What the environment says of the client comes after these, so it wins.
-        let mut builder = AmazonS3Builder::new().with_client_options(client).with_retry(retry);
-        for (key, value) in std::env::vars_os() {
-            let (Some(key), Some(value)) = (key.to_str().filter(|k| k.starts_with("AWS_")), value.to_str()) else { continue };
-            // Variables that are for other programs are no settings of this one.
-            if let Ok(key) = key.to_ascii_lowercase().parse() {
-                builder = builder.with_config(key, value);
-            }
-        }
-        let store = builder.with_bucket_name(bucket).build().map_err(|e| bad(format!("the storage's settings (AWS_… variables): {e}")))?;
-        Self::with_store(Arc::new(store), prefix, address)
+        let (_, prefix) = parse(address).map_err(|m| Error::Address { address: address.into(), message: m.into() })?;
+        Self::with_store(bucket(address)?, prefix, address)
     }
 
     /// Any store, for tests.
@@ -71,13 +64,30 @@ impl Storage {
 
     /// Files below the prefix, as the release calls them, with their sizes.
     pub(crate) async fn list(&self) -> Result<BTreeMap<String, u64>> {
-        let failed = |e| Error::store(&self.address, "could not list what is there")(e);
-        let mut all = self.store.list(Some(&self.prefix));
+        Ok(self.list_tagged().await?.into_iter().map(|(file, (size, _))| (file, size)).collect())
+    }
+
+    /// The same, each also with the tag that changes when its bytes do.
+    pub(crate) async fn list_tagged(&self) -> Result<Tagged> {
+        self.tagged(self.store.list(Some(&self.prefix))).await
+    }
+
+    /// The same of some folders, and of what lies at the top.
+    pub(crate) async fn list_folders(&self, folders: &[String]) -> Result<Tagged> {
+        let top = self.store.list_with_delimiter(Some(&self.prefix)).await.map_err(Error::store(&self.address, LIST))?;
+        let mut files = self.tagged(stream::iter(top.objects.into_iter().map(Ok))).await?;
+        let below = folders.iter().map(|f| async { self.tagged(self.store.list(Some(&self.object(f)?))).await });
+        let found: Vec<Tagged> = stream::iter(below).buffered(AT_A_TIME).try_collect().await?;
+        files.extend(found.into_iter().flatten());
+        Ok(files)
+    }
+
+    async fn tagged(&self, mut all: impl Stream<Item = object_store::Result<ObjectMeta>> + Unpin) -> Result<Tagged> {
         let mut files = BTreeMap::new();
-        while let Some(o) = all.try_next().await.map_err(failed)? {
+        while let Some(o) = all.try_next().await.map_err(Error::store(&self.address, LIST))? {
             if let Some(rest) = o.location.prefix_match(&self.prefix) {
                 let file = rest.map(|p| p.as_ref().to_owned()).collect::<Vec<_>>().join("/");
-                files.insert(file, o.size);
+                files.insert(file, (o.size, o.e_tag));
             }
         }
         Ok(files)
@@ -91,6 +101,25 @@ impl Storage {
             .map_err(|e| Error::Dataset(redline_dataset::Error::io(&self.address, "could not start threads")(e)))?;
         runtime.block_on(work)
     }
+}
+
+/// The bucket of an address, with the settings that [`Storage::open`] takes.
+pub fn bucket(address: &str) -> Result<Arc<dyn ObjectStore>> {
+    let bad = |message: String| Error::Address { address: address.into(), message };
+    let (bucket, _) = parse(address).map_err(|m| bad(m.into()))?;
+    let client = ClientOptions::new().with_timeout(REQUEST_TIMEOUT).with_connect_timeout(Duration::from_secs(10));
+    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_FOR, ..RetryConfig::default() };
+    // What the environment says of the client comes after these, so it wins.
+    let mut builder = AmazonS3Builder::new().with_client_options(client).with_retry(retry);
+    for (key, value) in std::env::vars_os() {
+        let (Some(key), Some(value)) = (key.to_str().filter(|k| k.starts_with("AWS_")), value.to_str()) else { continue };
+        // Variables that are for other programs are no settings of this one.
+        if let Ok(key) = key.to_ascii_lowercase().parse() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let store = builder.with_bucket_name(bucket).build().map_err(|e| bad(format!("the storage's settings (AWS_… variables): {e}")))?;
+    Ok(Arc::new(store))
 }
 
 fn parse(address: &str) -> Result<(&str, &str), &'static str> {

@@ -23,6 +23,11 @@ const PARTS_AT_A_TIME: usize = 2;
 /// Objects that are there with the right bytes are kept. Refused where another release, or anything that
 /// is no part of this one, lies at that address.
 pub fn publish(dir: &Path, to: &Storage, progress: Progress<'_>) -> Result<Published> {
+    publish_rest(dir, &BTreeMap::new(), to, progress)
+}
+
+/// The same for a release of which some files are there already: they were read back and had these hashes.
+pub fn publish_rest(dir: &Path, placed: &BTreeMap<String, String>, to: &Storage, progress: Progress<'_>) -> Result<Published> {
     let sums = read_sums(dir)?;
     let text = fsio::read_limited(&dir.join(SUMS_FILE), u64::MAX - 1).map_err(redline_dataset::Error::from)?;
     to.run(async {
@@ -39,7 +44,8 @@ pub fn publish(dir: &Path, to: &Storage, progress: Progress<'_>) -> Result<Publi
             let (file, hash) = (file.clone(), hash.clone());
             let (copied, done, there, all) = (&copied, &done, &there, sums.len());
             async move {
-                if bring(dir, to, &file, &hash, there).await? {
+                let placed = placed.get(&file) == Some(&hash) && there.contains_key(&file);
+                if !placed && bring(dir, to, &file, &hash, there).await? {
                     copied.fetch_add(1, Ordering::Relaxed);
                 }
                 progress(done.fetch_add(1, Ordering::Relaxed) + 1, all);

@@ -51,13 +51,19 @@ pub struct Rows {
 impl Database {
     /// Opens a corpus (packed into a temporary folder first), a release, or a folder of packed tables.
     pub fn open(dir: &Path) -> Result<Self> {
+        Self::open_by(dir, Arc::new(pack::Here))
+    }
+
+    /// The same with the rows of a corpus made by `engine`.
+    pub fn open_by(dir: &Path, engine: Arc<dyn pack::Engine>) -> Result<Self> {
         let mut packed = None;
         let folders = if dir.join("release.json").is_file() {
             release::read_manifest(dir)?.splits.into_iter().map(|s| dir.join("tables").join(s.name)).collect()
         } else if dir.join("corpus.json").is_file() {
             let corpus = Corpus::open(dir).map_err(redline_dataset::Error::from)?;
             let temporary = tempfile::tempdir().map_err(redline_dataset::Error::io(std::env::temp_dir(), "could not create a folder"))?;
-            pack::pack(&corpus, Scope::all(&corpus)?, temporary.path(), &pack::Options::default(), &|_, _, _| {})?;
+            let options = pack::Options { engine, ..pack::Options::default() };
+            pack::pack(&corpus, Scope::all(&corpus)?, temporary.path(), &options, &|_, _, _| {})?;
             let folder = temporary.path().to_owned();
             packed = Some(temporary);
             vec![folder]

@@ -41,6 +41,7 @@ pub(crate) fn mend_files(dir: &SessionDir) -> Result<Torn> {
         dir.text_events(),
         dir.renders(),
         dir.marks(),
+        dir.steps(),
     ];
     for p in streams {
         if p.exists() {

@@ -40,6 +40,7 @@ mod runtime_dir;
 pub mod screen;
 mod shared;
 pub mod sinks;
+pub mod steps;
 mod strokes;
 pub mod sync;
 pub mod typing;

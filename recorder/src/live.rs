@@ -117,6 +117,9 @@ impl Live {
                 self.recording.text().set(t);
                 Ok(json!({ "characters": t.chars().count() }))
             }
+            Command::Step(_) | Command::EndRun(_) => {
+                Err(Error::Options("no run of an agent is being recorded: start one with `redline run start`".into()))
+            }
             Command::Stop => self.end(Ending::Keep),
             Command::Discard => self.end(Ending::Discard),
             Command::Status => Ok(self.status()),

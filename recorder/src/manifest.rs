@@ -1,15 +1,17 @@
-//! The manifest of the session that is being recorded: of a request or of an edit.
+//! The manifest of the session that is being recorded: of a request, an edit or a run.
 
 use crate::{Error, Result};
-use redline_schemas::{EditManifest, RenderEvent, RenderKind, RequestManifest, Session, SessionDir, Status, fsio, jsonl};
+use redline_schemas::{EditManifest, RenderEvent, RenderKind, RequestManifest, RunManifest, Session, SessionDir, Status, fsio, jsonl};
 
-/// A request's or an edit's manifest.
+/// A request's, an edit's or a run's manifest.
 #[derive(Debug, Clone)]
 pub enum SessionManifest {
     /// `request.json`.
     Request(Box<RequestManifest>),
     /// `edit.json`.
     Edit(Box<EditManifest>),
+    /// `run.json`.
+    Run(Box<RunManifest>),
 }
 
 impl SessionManifest {
@@ -21,9 +23,12 @@ impl SessionManifest {
         if dir.edit_json().exists() {
             return Ok(Self::Edit(Box::new(fsio::read_manifest(&dir.edit_json())?)));
         }
+        if dir.run_json().exists() {
+            return Ok(Self::Run(Box::new(fsio::read_manifest(&dir.run_json())?)));
+        }
         Err(Error::Unrecoverable {
             path: dir.path().into(),
-            reason: "neither request.json nor edit.json is in it: this is no session’s folder".into(),
+            reason: "none of request.json, edit.json and run.json is in it: this is no session’s folder".into(),
         })
     }
 
@@ -32,6 +37,7 @@ impl SessionManifest {
         match self {
             Self::Request(m) => fsio::write_json(&dir.request_json(), m)?,
             Self::Edit(m) => fsio::write_json(&dir.edit_json(), m)?,
+            Self::Run(m) => fsio::write_json(&dir.run_json(), m)?,
         }
         Ok(())
     }
@@ -42,6 +48,7 @@ impl SessionManifest {
         match self {
             Self::Request(m) => &m.session,
             Self::Edit(m) => &m.session,
+            Self::Run(m) => &m.session,
         }
     }
 
@@ -50,6 +57,7 @@ impl SessionManifest {
         match self {
             Self::Request(m) => &mut m.session,
             Self::Edit(m) => &mut m.session,
+            Self::Run(m) => &mut m.session,
         }
     }
 
@@ -59,6 +67,7 @@ impl SessionManifest {
         match self {
             Self::Request(m) => m.status,
             Self::Edit(m) => m.status,
+            Self::Run(m) => m.status,
         }
     }
 
@@ -67,6 +76,7 @@ impl SessionManifest {
         match self {
             Self::Request(m) => m.status = s,
             Self::Edit(m) => m.status = s,
+            Self::Run(m) => m.status = s,
         }
     }
 
@@ -76,14 +86,23 @@ impl SessionManifest {
         match self {
             Self::Request(m) => m.id.as_str(),
             Self::Edit(m) => m.id.as_str(),
+            Self::Run(m) => m.id.as_str(),
         }
     }
 
-    /// Fills in an edit's end and result from what was recorded; does nothing to a request.
+    /// Fills in an edit's end and result, and a run's resolution, from what was recorded; does nothing to a request.
     ///
     /// The result is the last final model that a CAD program sent.
     pub fn conclude(&mut self, dir: &SessionDir) -> Result<()> {
-        let Self::Edit(m) = self else { return Ok(()) };
+        let m = match self {
+            Self::Request(_) => return Ok(()),
+            Self::Edit(m) => m,
+            Self::Run(m) => {
+                let area = m.session.screen.as_ref().and_then(|s| s.map.areas.first());
+                m.environment.resolution = area.map(|a| (a.area.width, a.area.height)).or(m.environment.resolution);
+                return Ok(());
+            }
+        };
         if m.started_ns.is_some() && m.stopped_ns.is_none() {
             m.stopped_ns = Some(m.session.duration_ns);
         }
@@ -103,6 +122,7 @@ impl SessionManifest {
         match self {
             Self::Request(_) => dir.request_json(),
             Self::Edit(_) => dir.edit_json(),
+            Self::Run(_) => dir.run_json(),
         }
     }
 }

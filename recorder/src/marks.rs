@@ -159,17 +159,14 @@ mod tests {
         MarkEvent { t_ns, kind: MarkKind::Gap, until_ns, stream: Some(stream.into()), note: None, area: None }
     }
 
+    const MS: i64 = 1_000_000;
+
+    fn piece(first_sample: u64, samples: u64, t0_ms: i64) -> AudioPiece {
+        AudioPiece { first_sample, samples, t0_ns: t0_ms * MS, ppm: 0.0, residual_ns: 0, observations: 9 }
+    }
+
     #[test]
     fn gaps_of_the_microphone_stand_where_its_samples_do() {
-        const MS: i64 = 1_000_000;
-        let piece = |first_sample, samples, t0_ms: i64| AudioPiece {
-            first_sample,
-            samples,
-            t0_ns: t0_ms * MS,
-            ppm: 0.0,
-            residual_ns: 0,
-            observations: 9,
-        };
         // 1,000 Hz: 0–5 s, 7–9 s, 9.5–11 s, then nothing; a pause from 11 to 13 s; 13–14 s.
         let pieces = vec![piece(0, 5_000, 0), piece(5_000, 2_000, 7_000), piece(7_000, 1_500, 9_500), piece(8_500, 1_000, 13_000)];
         let clock = AudioClock { sample_rate: 1_000, latency_ns: 0, pieces };
@@ -183,15 +180,6 @@ mod tests {
 
     #[test]
     fn a_piece_shorter_than_marks_are_exact_takes_no_mark_from_its_neighbour() {
-        const MS: i64 = 1_000_000;
-        let piece = |first_sample, samples, t0_ms: i64| AudioPiece {
-            first_sample,
-            samples,
-            t0_ns: t0_ms * MS,
-            ppm: 0.0,
-            residual_ns: 0,
-            observations: 9,
-        };
         // 1,000 Hz: 0–1 s, 2–2.1 s, 3–3.1 s.
         let clock = AudioClock {
             sample_rate: 1_000,

@@ -231,6 +231,13 @@ impl Recording {
         }
     }
 
+    /// A run ends, and why; what the agent says of itself.
+    pub fn end_run(&mut self, stop: Option<redline_schemas::RunStop>, claimed_success: Option<bool>) {
+        if let SessionManifest::Run(m) = &mut self.manifest {
+            (m.stop, m.claimed_success) = (stop, claimed_success);
+        }
+    }
+
     /// Writes a mark of any kind.
     pub fn write_mark(&self, mark: &MarkEvent) -> Result<()> {
         self.shared.marks.write(mark)

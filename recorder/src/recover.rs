@@ -6,7 +6,7 @@ use crate::manifest::SessionManifest;
 use crate::{Error, Result};
 use redline_media::WavReader;
 use redline_schemas::{
-    AudioTime, CommandEvent, Corpus, Error as SchemaError, InputEvent, MarkEvent, MarkKind, SelectionEvent, SessionDir, Status,
+    AudioTime, CommandEvent, Corpus, Error as SchemaError, InputEvent, MarkEvent, MarkKind, SelectionEvent, SessionDir, Status, StepEvent,
     StrokeEvent, Timed, VideoTime, jsonl,
 };
 use serde::Serialize;
@@ -58,7 +58,8 @@ pub fn unfinished(corpus: &Corpus) -> Result<Vec<SessionDir>> {
     let mut found = Vec::new();
     let requests = corpus.request_ids()?.into_iter().map(|id| corpus.request_dir(&id));
     let edits = corpus.edit_ids()?.into_iter().map(|id| corpus.edit_dir(&id));
-    for dir in requests.chain(edits) {
+    let runs = corpus.run_ids()?.into_iter().map(|id| corpus.run_dir(&id));
+    for dir in requests.chain(edits).chain(runs) {
         // A damaged manifest is for `redline check` to report.
         let Ok(m) = SessionManifest::load(&dir) else { continue };
         if m.status() != Status::Recording {
@@ -113,8 +114,14 @@ fn mend(dir: &SessionDir, manifest: &mut SessionManifest, info: &LockInfo) -> Re
         _ => None,
     };
     let input_ns = last::<InputEvent>(&dir.input())?.map(|e| e.t_ns);
-    let others =
-        [times.last().map(|e| e.t_ns), last::<StrokeEvent>(&dir.strokes())?.map(|e| e.t_ns), input_ns, audio_end, Some(info.alive_ns)];
+    let others = [
+        times.last().map(|e| e.t_ns),
+        last::<StrokeEvent>(&dir.strokes())?.map(|e| e.t_ns),
+        last::<StepEvent>(&dir.steps())?.map(|e| e.t_ns),
+        input_ns,
+        audio_end,
+        Some(info.alive_ns),
+    ];
     let Some(alive_ns) = others.into_iter().flatten().max().filter(|t| *t > 0) else {
         return Err(Error::Unrecoverable {
             path: dir.path().into(),

@@ -44,6 +44,16 @@ pub enum Error {
 /// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+impl Error {
+    /// Whether the disk is full or may not be written.
+    #[must_use]
+    pub fn is_storage(&self) -> bool {
+        use rusqlite::ErrorCode as C;
+        let Self::Database(rusqlite::Error::SqliteFailure(failure, _)) = self else { return false };
+        matches!(failure.code, C::DiskFull | C::ReadOnly | C::PermissionDenied)
+    }
+}
+
 /// Not `#[from]`: that would make it the error's source, whose own source is SQLite's number, and people would
 /// read the cause twice and then a number.
 impl From<rusqlite::Error> for Error {

@@ -12,6 +12,7 @@
 
 pub mod carry;
 pub mod flow;
+pub mod rate;
 pub mod stats;
 pub mod store;
 pub mod text;

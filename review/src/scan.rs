@@ -101,7 +101,12 @@ mod tests {
             let flow = Flow::open(corpus.clone()).unwrap();
             assert_eq!(flow.scan().unwrap(), 1);
             // As an older Redline left it: taken in, and of its version.
-            flow.store.write(|db| Ok(db.pragma_update(None, "user_version", 1)?)).unwrap();
+            flow.store
+                .write(|db| {
+                    db.execute_batch("DROP TABLE rate_tasks; DROP TABLE rate_seed;")?;
+                    Ok(db.pragma_update(None, "user_version", 1)?)
+                })
+                .unwrap();
         }
         fsio::write_json(&path, &transcript(id.as_str(), &[])).unwrap();
         let flow = Flow::open(corpus).unwrap();

@@ -1,7 +1,7 @@
 //! Edits: commands, selections, the pointer, renders and the result. They have no video.
 
 use crate::requests::{clock, face, pointer, request_id};
-use crate::{Chance, Result, Stock, cell, make_dir, person, started, step, stream, write};
+use crate::{Chance, Result, Stock, cell, make_dir, metrics, person, started, stream, write};
 use redline_schemas::time::NS_PER_S;
 use redline_schemas::{
     CommandEvent, CommandKind, Difficulty, EditId, EditManifest, FORMAT_VERSION, Rating, Ratings, RenderEvent, RenderKind, SelectionEvent,
@@ -24,12 +24,16 @@ fn at(duration_ns: i64, i: u64, n: u64) -> i64 {
     (i128::from(duration_ns) * i128::from(i) / i128::from(n.max(1))) as i64
 }
 
+fn edit_id(i: u64) -> Result<EditId> {
+    Ok(EditId::new(format!("E{:05}", i + 1))?)
+}
+
 /// Makes edit `i`; how many events and renders there are.
 pub(crate) fn make(s: &Stock<'_>, i: u64, events: u64, renders: u64) -> Result<(u64, u64)> {
     let each = u64::from(s.size.edits_per_request);
     let (request, nth) = (i / each, i % each);
     let (_, difficulty) = cell(request);
-    let id = EditId::new(format!("E{:05}", i + 1))?;
+    let id = edit_id(i)?;
     let dir = s.corpus.edit_dir(&id);
     make_dir(&dir.path().join("renders"))?;
     let mut chance = Chance::new(i + 1_000_000);
@@ -84,7 +88,7 @@ pub(crate) fn make(s: &Stock<'_>, i: u64, events: u64, renders: u64) -> Result<(
         });
     }
     let result = dir.path().join("final.step");
-    write(&result, step::cuboid("block", [12.0 + chance.below(90) as f64, 22.0, 6.0]).as_bytes())?;
+    write(&result, metrics::block(i).as_bytes())?;
 
     let streams = Streams {
         commands: stream(&dir, &dir.commands(), &commands)?,
@@ -111,6 +115,9 @@ pub(crate) fn make(s: &Stock<'_>, i: u64, events: u64, renders: u64) -> Result<(
     };
     fsio::write_json(&dir.edit_json(), &manifest)?;
     ratings(&dir, &manifest.id, request + nth, &mut chance)?;
+    let own = i - nth;
+    let reference = if nth == 0 { None } else { Some((own, edit_id(own)?)) };
+    metrics::write(&dir, &manifest.id, i, reference)?;
     Ok((events, renders))
 }
 

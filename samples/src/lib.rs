@@ -6,7 +6,10 @@
 
 mod chance;
 mod edits;
+pub mod light;
 mod media;
+mod metrics;
+pub mod onnx;
 mod requests;
 mod step;
 

@@ -41,7 +41,7 @@ pub enum Error {
         id: String,
     },
     /// Something that must not exist yet exists.
-    #[error("{}: already exists", path.display())]
+    #[error("{}: already exists; nothing is written over it: take another name, or remove it first", path.display())]
     Exists {
         /// The file or folder.
         path: PathBuf,

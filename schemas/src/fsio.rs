@@ -81,7 +81,11 @@ pub fn read_manifest<T: DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 fn parse_error(path: &Path, e: &serde_json::Error) -> Error {
-    Error::Parse { path: path.into(), line: Some(e.line() as u64), message: format!("not a valid file of its kind: {e}") }
+    Error::Parse {
+        path: path.into(),
+        line: Some(e.line() as u64),
+        message: format!("not a valid file of its kind: {e}; put a good copy in its place"),
+    }
 }
 
 /// SHA-256 of a file, lower-case hexadecimal.
@@ -137,7 +141,7 @@ mod tests {
         let p = dir.path().join("m.json");
         fs::write(&p, "{\n \"format_version\": 1,\n \"na").unwrap();
         let e = read_manifest::<M>(&p).unwrap_err().to_string();
-        assert!(e.contains("m.json:3"), "{e}");
+        assert!(e.contains("m.json:3") && e.contains("a good copy"), "{e}");
     }
 
     #[test]

@@ -79,6 +79,8 @@ id!(ParticipantId, "A participant's pseudonym, such as `P01`.");
 id!(ModelId, "An input model's id.");
 id!(RequestId, "A request's id.");
 id!(EditId, "An edit's id.");
+id!(TaskId, "A task's id, such as `open-file`.");
+id!(RunId, "The id of an agent's run.");
 id!(RevisionId, "A transcript revision's id.");
 
 #[cfg(test)]

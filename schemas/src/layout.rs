@@ -1,10 +1,14 @@
 //! Where a corpus's files lie. No other code joins these names.
 
 use crate::{
-    CorpusManifest, EditId, EditManifest, Error, FileRef, ModelId, ModelManifest, ParticipantsManifest, Ratings, RequestId,
-    RequestManifest, Result, RevisionHistory, Transcript, TranscriptKind, fsio,
+    CorpusManifest, EditId, EditManifest, EditMetrics, Error, FileRef, ModelId, ModelManifest, ParticipantsManifest, Ratings, RequestId,
+    RequestManifest, Result, RevisionHistory, RunId, RunManifest, RunScores, TaskId, TaskManifest, Transcript, TranscriptKind,
+    Verification, fsio,
 };
 use std::path::{Path, PathBuf};
+
+/// The largest `names.key` that is read.
+const MAX_KEY_BYTES: u64 = 4096;
 
 /// A corpus folder.
 #[derive(Debug, Clone)]
@@ -64,8 +68,23 @@ impl Corpus {
             std::fs::create_dir_all(&dir).map_err(Error::io(dir, "could not create the folder"))?;
         }
         c.write_participants(&ParticipantsManifest { format_version: crate::FORMAT_VERSION, participants: Vec::new() })?;
+        c.names_key()?;
         fsio::write_json(&c.manifest_path(), manifest)?;
         Ok(c)
+    }
+
+    /// The secret that decides which published names participants get (`names.key`): without it they can't be led back, with it
+    /// every release of the same people gives the same. Made when it is missing; never published.
+    pub fn names_key(&self) -> Result<String> {
+        let path = self.root.join("names.key");
+        if path.exists() {
+            let bytes = fsio::read_limited(&path, MAX_KEY_BYTES)?;
+            return Ok(String::from_utf8_lossy(&bytes).trim().to_owned());
+        }
+        // The last 16 characters of a ULID are random: 80 bits each.
+        let key: String = (0..2).flat_map(|_| RequestId::generate().as_str().chars().skip(10).collect::<Vec<_>>()).collect();
+        fsio::write_atomic(&path, format!("{key}\n").as_bytes())?;
+        Ok(key)
     }
 
     /// The folder.
@@ -104,6 +123,7 @@ impl Corpus {
     list!(model_ids, models, ModelId, "Ids of all models.");
     list!(request_ids, requests, RequestId, "Ids of all requests.");
     list!(edit_ids, edits, EditId, "Ids of all edits.");
+    list!(run_ids, runs, RunId, "Ids of all runs of agents.");
 
     /// `models/<id>`.
     #[must_use]
@@ -138,10 +158,44 @@ impl Corpus {
         fsio::read_manifest(&self.edit_dir(id).edit_json())
     }
 
+    /// The folder of a run.
+    #[must_use]
+    pub fn run_dir(&self, id: &RunId) -> SessionDir {
+        SessionDir::new(self.root.join("runs").join(id))
+    }
+
+    /// Reads a run's manifest.
+    pub fn run(&self, id: &RunId) -> Result<RunManifest> {
+        fsio::read_manifest(&self.run_dir(id).run_json())
+    }
+
+    /// Ids of all tasks, sorted; files whose name is no valid id are passed over.
+    pub fn task_ids(&self) -> Result<Vec<TaskId>> {
+        let names = json_files(&self.tasks_dir())?;
+        Ok(names.into_iter().filter_map(|n| TaskId::new(n).ok()).collect())
+    }
+
+    /// `tasks/<id>.json`.
+    #[must_use]
+    pub fn task_path(&self, id: &TaskId) -> PathBuf {
+        self.tasks_dir().join(format!("{id}.json"))
+    }
+
+    /// Reads a task.
+    pub fn task(&self, id: &TaskId) -> Result<TaskManifest> {
+        fsio::read_manifest(&self.task_path(id))
+    }
+
     /// `review.sqlite`.
     #[must_use]
     pub fn review_db(&self) -> PathBuf {
         self.root.join("review.sqlite")
+    }
+
+    /// `tasks/`: what agents are asked to do.
+    #[must_use]
+    pub fn tasks_dir(&self) -> PathBuf {
+        self.root.join("tasks")
     }
 
     /// `.cache`: what can be made anew from the other files at any time.
@@ -157,7 +211,25 @@ impl Corpus {
     }
 }
 
-/// The folder of one session (a request or an edit).
+/// Names, without their ending, of the JSON files in a folder that need not exist; sorted.
+fn json_files(dir: &Path) -> Result<Vec<String>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(e) => e,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io(dir, "could not list")(e)),
+    };
+    let mut names = Vec::new();
+    for e in entries {
+        let e = e.map_err(Error::io(dir, "could not list"))?;
+        let name = e.file_name();
+        let Some(name) = name.to_str().and_then(|n| n.strip_suffix(".json")).filter(|n| !n.starts_with('.')) else { continue };
+        names.push(name.to_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The folder of one session (a request, an edit or a run).
 #[derive(Debug, Clone)]
 pub struct SessionDir {
     dir: PathBuf,
@@ -187,6 +259,14 @@ impl SessionDir {
         request_json => "request.json";
         /// Manifest of an edit.
         edit_json => "edit.json";
+        /// Manifest of a run.
+        run_json => "run.json";
+        /// What an agent saw and did.
+        steps => "steps.jsonl";
+        /// What the operator saw of the task's checks.
+        verification_path => "verification.json";
+        /// Scores of a run, a file a scorer.
+        scores_dir => "scores";
         /// Finished video.
         video => "video.mp4";
         /// Video while it is recorded: fragmented MP4, readable after a crash.
@@ -219,6 +299,8 @@ impl SessionDir {
         revisions_path => "revisions.json";
         /// What raters think of an edit.
         ratings_path => "ratings.json";
+        /// What programs measured of an edit.
+        metrics_path => "metrics.json";
         /// Held while a recorder writes here.
         lock => "recording.lock";
     }
@@ -244,6 +326,36 @@ impl SessionDir {
     /// Reads an edit's ratings, `None` when nobody rated it yet.
     pub fn ratings(&self) -> Result<Option<Ratings>> {
         let p = self.ratings_path();
+        if p.exists() { fsio::read_manifest(&p).map(Some) } else { Ok(None) }
+    }
+
+    /// Reads a run's verification, `None` when nobody verified it yet.
+    pub fn verification(&self) -> Result<Option<Verification>> {
+        let p = self.verification_path();
+        if p.exists() { fsio::read_manifest(&p).map(Some) } else { Ok(None) }
+    }
+
+    /// A scorer's file.
+    #[must_use]
+    pub fn scores_path(&self, scorer: &str) -> PathBuf {
+        self.scores_dir().join(format!("{scorer}.json"))
+    }
+
+    /// Names of those who scored a run, sorted.
+    pub fn scorers(&self) -> Result<Vec<String>> {
+        json_files(&self.scores_dir())
+    }
+
+    /// Reads a run's scores, in the order in which they were given.
+    pub fn run_scores(&self) -> Result<Vec<RunScores>> {
+        let mut all: Vec<RunScores> = self.scorers()?.iter().map(|s| fsio::read_manifest(&self.scores_path(s))).collect::<Result<_>>()?;
+        all.sort_by(|a, b| (a.scored_utc, &a.scorer).cmp(&(b.scored_utc, &b.scorer)));
+        Ok(all)
+    }
+
+    /// Reads an edit's metrics, `None` when nothing was measured yet.
+    pub fn metrics(&self) -> Result<Option<EditMetrics>> {
+        let p = self.metrics_path();
         if p.exists() { fsio::read_manifest(&p).map(Some) } else { Ok(None) }
     }
 

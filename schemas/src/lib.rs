@@ -17,34 +17,45 @@ pub mod coords;
 pub mod fsio;
 pub mod json_schema;
 pub mod jsonl;
+pub mod picture;
+pub mod step;
+pub mod text;
 pub mod time;
 
+mod action;
 mod corpus;
 mod edit;
 mod error;
 mod events;
 mod ids;
 mod layout;
+mod metrics;
 mod model;
 mod participant;
 mod rating;
 mod request;
 mod review;
+mod run;
 mod session;
+mod task;
 mod transcript;
 
+pub use action::*;
 pub use corpus::*;
 pub use edit::*;
 pub use error::{Error, Result};
 pub use events::*;
 pub use ids::*;
 pub use layout::*;
+pub use metrics::*;
 pub use model::*;
 pub use participant::*;
 pub use rating::*;
 pub use request::*;
 pub use review::*;
+pub use run::*;
 pub use session::*;
+pub use task::*;
 pub use transcript::*;
 
 /// The corpus format's version, written into every manifest.

@@ -30,6 +30,14 @@ pub fn utc_micros(started: crate::Utc, t_ns: i64) -> i64 {
     us.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
+/// Now, for what is made anew from the same input: `SOURCE_DATE_EPOCH` (seconds since 1970) where that is set, as other tools
+/// have it, so that the same input gives the same bytes.
+pub fn made_utc() -> Result<crate::Utc> {
+    let Ok(seconds) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(chrono::Utc::now()) };
+    let time = seconds.parse().ok().and_then(|s| chrono::DateTime::from_timestamp(s, 0));
+    time.ok_or_else(|| Error::Value(format!("SOURCE_DATE_EPOCH: “{seconds}” is no number of seconds since 1970")))
+}
+
 /// A constant-rate grid of video frames on the session's clock.
 ///
 /// Frame 0's middle of exposure is at `first_t_ns`; frame `i` stands at

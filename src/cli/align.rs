@@ -1,5 +1,6 @@
 //! `redline align`.
 
+use super::remote::{Batch, Need, Place};
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::{Context as _, anyhow, bail};
@@ -35,6 +36,8 @@ pub struct Args {
     /// Align again what this aligner has aligned
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArg,
 }
 
 #[derive(serde::Serialize)]
@@ -105,36 +108,47 @@ fn loaded<T>(cell: &OnceCell<T>, load: impl FnOnce() -> redline_transcribe::Resu
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
-    let corpus = args.corpus.open()?;
-    let all = corpus.request_ids()?;
-    if let Some(id) = args.requests.iter().find(|r| !all.contains(r)) {
-        return Err(anyhow!("{}: no such request in this corpus", corpus.request_dir(id).path().display())).exit(Exit::Input);
+    if args.requests.is_empty() {
+        args.cluster.hand_over("align", super::cluster::Kind::Sessions)?;
+    } else {
+        args.cluster.whole_corpus_only()?;
     }
     if args.text.is_some() && args.requests.len() != 1 {
         return Err(anyhow!("--text goes with exactly one request")).exit(Exit::Input);
     }
     let text = args.text.as_ref().map(|p| read_text(p)).transpose()?;
-    let aligners = Aligners {
-        language: args.language,
-        corpus_language: corpus.manifest()?.language,
-        whisper_model: args.whisper_model,
+    let named: Vec<String> = args.requests.iter().map(ToString::to_string).collect();
+    let mut aligners = Aligners {
+        language: args.language.clone(),
+        corpus_language: None,
+        whisper_model: args.whisper_model.clone(),
         phones: OnceCell::new(),
         engine: OnceCell::new(),
     };
-    let named = !args.requests.is_empty();
     let mut failed = 0;
-    for id in if named { args.requests } else { all } {
-        match one(&corpus, &aligners, &id, args.kind, text.as_deref(), args.force) {
-            Ok(Some(line)) => print(ctx, &line)?,
-            Ok(None) if named => {
-                failed += 1;
-                eprintln!("{id}: has no {} transcript to align; run `redline transcribe` or give --text", args.kind);
-            }
-            Ok(None) => {}
-            Err(e) if named && failed == 0 => return Err(e),
-            Err(e) => {
-                failed += 1;
-                eprintln!("{id}: {e:#}");
+    for group in Place::groups(&args.corpus.corpus, Need::Speech, named)? {
+        let Batch { place, corpus, ids } = Batch::fetch(&args.corpus.corpus, &group)?;
+        aligners.corpus_language = corpus.manifest()?.language;
+        for id in ids {
+            let aligned = one(&corpus, &aligners, &id, args.kind, text.as_deref(), args.force).and_then(|line| {
+                if line.is_some() {
+                    place.send(&corpus.request_dir(&id).transcript_path(args.kind))?;
+                }
+                Ok(line)
+            });
+            let named = !args.requests.is_empty();
+            match aligned {
+                Ok(Some(line)) => print(ctx, &line)?,
+                Ok(None) if named => {
+                    failed += 1;
+                    eprintln!("{id}: has no {} transcript to align; run `redline transcribe` or give --text", args.kind);
+                }
+                Ok(None) => {}
+                Err(e) if named && failed == 0 => return Err(e),
+                Err(e) => {
+                    failed += 1;
+                    eprintln!("{id}: {e:#}");
+                }
             }
         }
     }

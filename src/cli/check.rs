@@ -1,10 +1,11 @@
 //! `redline check`: finds what is wrong in a corpus.
 
+use super::remote::{Need, Place};
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit as _};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use redline_dataset::check::{Options, RULES, Report, Severity, check};
+use redline_dataset::check::{Options, RULES, Report, Severity, check_by};
 use redline_schemas::fsio;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -34,15 +35,19 @@ pub struct Args {
     /// List the rules instead
     #[arg(long)]
     rules: bool,
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArg,
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     if args.rules {
         return rules(ctx);
     }
-    let corpus = args.corpus.open_any()?;
+    args.cluster.hand_over("check", super::cluster::Kind::Tables)?;
+    let place = Place::for_tasks(&args.corpus.corpus, Need::All, Need::Skeleton)?;
+    let corpus = place.corpus_any()?;
     #[cfg(feature = "recorder")]
-    if !args.no_recover {
+    if !args.no_recover && !place.is_copy() {
         super::recover::unfinished_first(&corpus);
     }
     let names = match &args.names {
@@ -55,7 +60,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     };
     let bar = ProgressBar::new(0).with_style(ProgressStyle::with_template("checking {bar:30} {pos}/{len} folders, {eta} left")?);
     let options = Options { hashes: !args.no_hashes, decode: args.decode, names };
-    let mut report = check(&corpus, &options, &|_, total| {
+    let mut report = check_by(&corpus, &options, place.engine()?.as_ref(), &|_, total| {
         bar.set_length(total);
         bar.inc(1);
     })?;
@@ -72,7 +77,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     }
     match report.errors {
         0 => Ok(()),
-        n => Err(anyhow::anyhow!("{}: {}", corpus.root().display(), count(n, "error"))).exit(Exit::Findings),
+        n => Err(anyhow::anyhow!("{}: {}", args.corpus.corpus.display(), count(n, "error"))).exit(Exit::Findings),
     }
 }
 
@@ -90,7 +95,8 @@ fn print(out: &mut impl std::io::Write, r: &Report) -> anyhow::Result<()> {
         }
         last = f.rule.id;
     }
-    let looked = format!("{}, {}, {}", count(r.models, "model"), count(r.requests, "request"), count(r.edits, "edit"));
+    let looked = format!("{}, {}, {}", count(r.models, "model"), count(r.requests, "request"), count(r.edits, "edit"))
+        + &if r.runs > 0 { format!(", {}", count(r.runs, "run")) } else { String::new() };
     writeln!(out, "{looked}: {}, {}, {} notes", count(r.errors, "error"), count(r.warnings, "warning"), r.infos)?;
     Ok(())
 }

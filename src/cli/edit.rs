@@ -149,7 +149,7 @@ fn record(ctx: &Context, corpus: &Corpus, request: &RequestId, participant: &Par
     let options = RecordOptions { video: !args.no_video, ..args.what.options()? };
     let id = EditId::generate();
     let model = working_copy(corpus, &r, &id)?;
-    let page = show(corpus, &r, model.as_deref(), args)?;
+    let page = show(corpus, &r, model.as_ref().and_then(|m| m.files.first()).map(|(_, to)| to.as_path()), args)?;
 
     let manifest = EditManifest {
         format_version: FORMAT_VERSION,
@@ -187,27 +187,55 @@ fn record(ctx: &Context, corpus: &Corpus, request: &RequestId, participant: &Par
         None => corpus.edit(&id)?,
     };
     match &manifest.final_model {
-        Some(f) => look_at(&dir.path().join(&f.path)),
+        Some(f) => {
+            look_at(&dir.path().join(&f.path));
+            if let Some(m) = &model {
+                put_away(m);
+            }
+        }
         None => eprintln!("no final model came from a CAD program; give it with: redline edit --finish {id} --final FILE"),
     }
     report(ctx, &manifest, &finished)
 }
 
 /// The request's model, where it may be changed without touching the corpus.
-fn working_copy(corpus: &Corpus, r: &RequestManifest, edit: &EditId) -> anyhow::Result<Option<PathBuf>> {
+struct WorkingCopy {
+    folder: PathBuf,
+    /// From, to; the STEP file first.
+    files: Vec<(PathBuf, PathBuf)>,
+}
+
+fn working_copy(corpus: &Corpus, r: &RequestManifest, edit: &EditId) -> anyhow::Result<Option<WorkingCopy>> {
     let Some(model) = &r.model else { return Ok(None) };
     let m = corpus.model(model)?;
     let folder = std::env::temp_dir().join(format!("redline-edit-{edit}"));
     std::fs::create_dir_all(&folder).with_context(|| format!("{}: could not create the folder", folder.display()))?;
-    let mut shown = None;
+    let mut files = Vec::new();
     for f in [Some(&m.step), m.native.as_ref()].into_iter().flatten() {
         let from = corpus.model_dir(model).join(&f.path);
         let ending = from.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
         let to = folder.join(format!("{model}{ending}"));
         std::fs::copy(&from, &to).with_context(|| format!("{}: could not copy to {}", from.display(), to.display()))?;
-        shown.get_or_insert(to);
+        files.push((from, to));
     }
-    Ok(shown)
+    Ok(Some(WorkingCopy { folder, files }))
+}
+
+/// Removes the working copy's folder unless somebody saved into it.
+fn put_away(copy: &WorkingCopy) {
+    let untouched = || -> anyhow::Result<bool> {
+        for entry in std::fs::read_dir(&copy.folder)? {
+            let path = entry?.path();
+            match copy.files.iter().find(|(_, to)| *to == path) {
+                Some((from, to)) if fsio::sha256_file(from)? == fsio::sha256_file(to)? => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    };
+    if untouched().unwrap_or(false) {
+        let _ = std::fs::remove_dir_all(&copy.folder);
+    }
 }
 
 /// Shows the request, and nothing of any edit of it, then waits until the editor wants to begin.

@@ -16,6 +16,9 @@ enum What {
     /// Write one request, its model and the people in it as a zip
     #[cfg(feature = "dataset")]
     Request(super::export_dataset::Request),
+    /// Write requests as the tasks that an agent's harness takes
+    #[cfg(feature = "dataset")]
+    Harness(super::export_harness::Args),
     /// Write the corpus in the reference dataset's schema
     #[cfg(feature = "dataset")]
     Reference(super::export_dataset::Reference),
@@ -28,6 +31,8 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         What::Transcript(a) => super::export_transcript::run(a),
         #[cfg(feature = "dataset")]
         What::Request(a) => super::export_dataset::request(ctx, a),
+        #[cfg(feature = "dataset")]
+        What::Harness(a) => super::export_harness::run(ctx, a),
         #[cfg(feature = "dataset")]
         What::Reference(a) => super::export_dataset::reference(ctx, a),
     }

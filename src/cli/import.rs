@@ -24,6 +24,8 @@ enum What {
     Reference(Reference),
     /// Take in a request that `redline export request` wrote
     Request(Request),
+    /// Take in what agents made of requests: a STEP file, settings.json and views in a folder
+    Harness(super::import_harness::Args),
     /// Take over a transcript that WhisperX made
     #[cfg(feature = "transcribe")]
     Transcript(super::import_transcript::Args),
@@ -82,6 +84,7 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         What::Video(v) => video(ctx, v),
         What::Reference(r) => reference(ctx, r),
         What::Request(r) => request(ctx, r),
+        What::Harness(h) => super::import_harness::run(ctx, h),
         #[cfg(feature = "transcribe")]
         What::Transcript(t) => super::import_transcript::run(ctx, t),
     }

@@ -8,7 +8,9 @@ mod bin;
 mod cad_bridge;
 #[cfg(feature = "dataset")]
 mod check;
-#[cfg(feature = "recorder")]
+#[cfg(any(feature = "transcribe", feature = "dataset"))]
+mod cluster;
+#[cfg(any(feature = "recorder", feature = "dataset"))]
 mod consent;
 #[cfg(feature = "recorder")]
 mod contact_sheet;
@@ -28,10 +30,14 @@ mod edit_protocol;
 mod export;
 #[cfg(feature = "dataset")]
 mod export_dataset;
+#[cfg(feature = "dataset")]
+mod export_harness;
 #[cfg(feature = "transcribe")]
 mod export_transcript;
 #[cfg(feature = "dataset")]
 mod import;
+#[cfg(feature = "dataset")]
+mod import_harness;
 #[cfg(all(feature = "dataset", feature = "transcribe"))]
 mod import_transcript;
 mod init;
@@ -52,6 +58,12 @@ mod plugin;
 mod publish;
 #[cfg(feature = "query")]
 mod query;
+#[cfg(feature = "ratings")]
+mod rate;
+#[cfg(feature = "ratings")]
+mod rate_leaderboard;
+#[cfg(feature = "ratings")]
+mod rate_metrics;
 #[cfg(feature = "recorder")]
 mod record;
 #[cfg(feature = "recorder")]
@@ -62,8 +74,12 @@ mod record_progress;
 mod recover;
 #[cfg(feature = "dataset")]
 mod release;
+#[cfg(any(feature = "dataset", feature = "transcribe"))]
+mod remote;
 #[cfg(feature = "review")]
 mod review;
+#[cfg(feature = "dataset")]
+mod run;
 #[cfg(feature = "dataset")]
 mod stats;
 #[cfg(feature = "recorder")]
@@ -79,6 +95,7 @@ mod verify;
 #[cfg(feature = "view")]
 mod view;
 
+use crate::exit::WithExit as _;
 use clap::{Parser, Subcommand};
 use redline_schemas::Corpus;
 use std::path::PathBuf;
@@ -133,7 +150,7 @@ enum Verb {
     /// Measure how well video, sound and input are aligned on this machine.
     #[cfg(feature = "recorder")]
     SyncTest(sync_test::Args),
-    /// Import a video, or a dataset recorded elsewhere.
+    /// Import a video, a dataset recorded elsewhere, or what agents made.
     #[cfg(feature = "dataset")]
     Import(import::Args),
     /// Fetch the speech models into the cache.
@@ -145,12 +162,15 @@ enum Verb {
     /// Align given texts with the audio, word by word.
     #[cfg(feature = "transcribe")]
     Align(align::Args),
-    /// Write transcripts as SRT, WebVTT, TextGrid or WhisperX JSON; a request as a zip; the reference dataset's schema.
+    /// Write transcripts as SRT, WebVTT, TextGrid or WhisperX JSON; a request as a zip; tasks for agents; the reference dataset's schema.
     #[cfg(any(feature = "transcribe", feature = "dataset"))]
     Export(export::Args),
     /// Serve the correction loop, or look into its state.
     #[cfg(feature = "review")]
     Review(review::Args),
+    /// Have edits rated, blind; agreement, acceptance and the leaderboard.
+    #[cfg(feature = "ratings")]
+    Rate(rate::Args),
     /// Find what is wrong in a corpus.
     #[cfg(feature = "dataset")]
     Check(check::Args),
@@ -169,6 +189,9 @@ enum Verb {
     /// Bring a release to a folder or S3-compatible storage, verified and resumable.
     #[cfg(feature = "dataset")]
     Publish(publish::Args),
+    /// Record, verify, score and report agents’ runs at tasks.
+    #[cfg(feature = "dataset")]
+    Run(run::Args),
     /// Statistics of a corpus, as table, JSON and plots.
     #[cfg(feature = "dataset")]
     Stats(stats::Args),
@@ -195,7 +218,7 @@ pub struct Context {
 /// `--corpus DIR`, the same for every verb.
 #[derive(clap::Args)]
 pub struct CorpusArg {
-    /// The corpus folder
+    /// The corpus folder; transcribe, align, check, pack, stats, query and release also take s3://BUCKET/PREFIX
     #[arg(long, env = "REDLINE_CORPUS", default_value = ".", value_name = "DIR")]
     pub corpus: PathBuf,
 }
@@ -210,6 +233,13 @@ impl CorpusArg {
 
     /// Opens the corpus whatever its manifest says.
     pub fn open_any(&self) -> anyhow::Result<Corpus> {
+        if self.corpus.to_str().is_some_and(|c| c.contains("://")) {
+            let message = format!(
+                "{}: this verb works with folders only; transcribe, align, stats, query, pack, check and release take s3://BUCKET/PREFIX",
+                self.corpus.display()
+            );
+            return Err(anyhow::anyhow!(message)).exit(crate::exit::Exit::Input);
+        }
         Ok(Corpus::open(&self.corpus)?)
     }
 }
@@ -259,6 +289,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Export(a) => export::run(&ctx, a),
         #[cfg(feature = "review")]
         Verb::Review(a) => review::run(&ctx, a),
+        #[cfg(feature = "ratings")]
+        Verb::Rate(a) => rate::run(&ctx, a),
         #[cfg(feature = "dataset")]
         Verb::Check(a) => check::run(&ctx, a),
         #[cfg(feature = "dataset")]
@@ -271,6 +303,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Verb::Diff(a) => diff::run(&ctx, a),
         #[cfg(feature = "dataset")]
         Verb::Publish(a) => publish::run(&ctx, a),
+        #[cfg(feature = "dataset")]
+        Verb::Run(a) => run::run(&ctx, a),
         #[cfg(feature = "dataset")]
         Verb::Stats(a) => stats::run(&ctx, a),
         #[cfg(feature = "query")]

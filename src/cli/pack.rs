@@ -1,5 +1,6 @@
 //! `redline pack`.
 
+use super::remote::{Need, Place};
 use super::{Context, CorpusArg};
 use indicatif::{ProgressBar, ProgressStyle};
 use redline_dataset::pack::{self, DEFAULT_ROW_GROUP_ROWS, Options, Scope};
@@ -18,6 +19,8 @@ pub struct Args {
     /// Rows of a row group
     #[arg(long, value_name = "N", default_value_t = DEFAULT_ROW_GROUP_ROWS, value_parser = rows)]
     row_group_rows: usize,
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArg,
 }
 
 fn rows(s: &str) -> Result<usize, String> {
@@ -25,9 +28,10 @@ fn rows(s: &str) -> Result<usize, String> {
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
-    let corpus = args.corpus.open()?;
-    corpus.manifest()?;
-    let options = Options { row_group_rows: args.row_group_rows, tables: args.tables };
+    args.cluster.hand_over("pack", super::cluster::Kind::Tables)?;
+    let place = Place::for_tasks(&args.corpus.corpus, Need::Records, Need::Outline)?;
+    let corpus = place.corpus()?;
+    let options = Options { row_group_rows: args.row_group_rows, tables: args.tables, engine: place.engine()? };
     let bar = progress_bar();
     let done = pack::pack(&corpus, Scope::all(&corpus)?, &args.out, &options, &|table, done, of| {
         bar.set_length(of as u64);
@@ -35,8 +39,9 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         bar.set_message(table.to_owned());
     });
     bar.finish_and_clear();
-    let done = done?;
-    for p in &done.torn {
+    let mut done = done?;
+    for p in &mut done.torn {
+        *p = place.told(p).into();
         eprintln!("warning: {}: the last line was torn (the recorder died while writing it) and is left out", p.display());
     }
     for id in &done.unfinished {

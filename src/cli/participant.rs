@@ -1,10 +1,10 @@
-//! `redline participant`: adds and lists pseudonymous participants, and records their consent.
+//! `redline participant`: adds and lists pseudonymous participants, and records their roles and consent.
 
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit as _};
 use anyhow::bail;
 use clap::Subcommand;
-use redline_schemas::{Consent, Participant, ParticipantId, Role};
+use redline_schemas::{Consent, Corpus, Participant, ParticipantId, ParticipantsManifest, Role};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -34,6 +34,19 @@ enum What {
         #[command(flatten)]
         corpus: CorpusArg,
     },
+    /// Change what a participant does
+    Role {
+        /// The pseudonym
+        id: ParticipantId,
+        /// A role to add (several allowed): requestor, editor, reviewer, rater, coordinator
+        #[arg(long, value_name = "ROLE", required_unless_present = "remove")]
+        add: Vec<Role>,
+        /// A role to take away (several allowed); what was done in it stays
+        #[arg(long, value_name = "ROLE")]
+        remove: Vec<Role>,
+        #[command(flatten)]
+        corpus: CorpusArg,
+    },
     /// List the participants
     List {
         #[command(flatten)]
@@ -47,7 +60,11 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
             let corpus = corpus.open()?;
             let mut all = corpus.participants()?;
             if all.participants.iter().any(|p| p.id == id) {
-                return Err(anyhow::anyhow!("{}: participant {id} exists already", corpus.participants_path().display())).exit(Exit::Input);
+                return Err(anyhow::anyhow!(
+                    "{}: participant {id} exists already: `redline participant role` and `consent` change it",
+                    corpus.participants_path().display()
+                ))
+                .exit(Exit::Input);
             }
             let consent = if consented { Some(consent_now(&corpus)?) } else { None };
             roles.sort();
@@ -66,14 +83,28 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
             let corpus = corpus.open()?;
             let mut all = corpus.participants()?;
             let consent = consent_now(&corpus)?;
-            let Some(participant) = all.participants.iter_mut().find(|p| p.id == id) else {
-                let path = corpus.participants_path();
-                return Err(anyhow::anyhow!("{}: there is no participant {id}: `redline participant list` shows them", path.display()))
-                    .exit(Exit::Input);
-            };
+            let participant = known(&corpus, &mut all, &id)?;
             // What was agreed to first stays on record for the version that it was.
             if participant.consent.as_ref().is_none_or(|c| c.version != consent.version) {
                 participant.consent = Some(consent);
+            }
+            if ctx.json {
+                println!("{}", serde_json::to_string(participant)?);
+            } else {
+                println!("{id}");
+            }
+            Ok(corpus.write_participants(&all)?)
+        }
+        What::Role { id, add, remove, corpus } => {
+            let corpus = corpus.open()?;
+            let mut all = corpus.participants()?;
+            let participant = known(&corpus, &mut all, &id)?;
+            participant.roles.extend(add);
+            participant.roles.retain(|r| !remove.contains(r));
+            participant.roles.sort();
+            participant.roles.dedup();
+            if participant.roles.is_empty() {
+                return Err(anyhow::anyhow!("{id} would have no role left: add another one with --add")).exit(Exit::Input);
             }
             if ctx.json {
                 println!("{}", serde_json::to_string(participant)?);
@@ -100,8 +131,17 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     }
 }
 
+/// A participant that there is.
+fn known<'a>(corpus: &Corpus, all: &'a mut ParticipantsManifest, id: &ParticipantId) -> anyhow::Result<&'a mut Participant> {
+    let missing = || {
+        let path = corpus.participants_path();
+        anyhow::anyhow!("{}: there is no participant {id}: `redline participant list` shows them", path.display())
+    };
+    all.participants.iter_mut().find(|p| p.id == *id).ok_or_else(missing).exit(Exit::Input)
+}
+
 /// Agreement, as of now, to the consent text that the corpus has.
-fn consent_now(corpus: &redline_schemas::Corpus) -> anyhow::Result<Consent> {
+fn consent_now(corpus: &Corpus) -> anyhow::Result<Consent> {
     match corpus.manifest()?.consent {
         Some(text) => Ok(Consent { version: text.version, given_utc: chrono::Utc::now() }),
         None => bail!("the corpus has no consent text to agree to: make it with `redline init --consent FILE`"),

@@ -91,7 +91,7 @@ impl What {
     }
 
     /// Whether the microphone was.
-    #[cfg(feature = "panel")]
+    #[cfg(any(feature = "panel", feature = "dataset"))]
     pub fn microphone_given(&self) -> bool {
         self.mic.is_some() || self.no_mic
     }

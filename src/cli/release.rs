@@ -1,7 +1,9 @@
 //! `redline release`.
 
+use super::remote::{Need, Place};
 use super::{Context, CorpusArg};
 use anyhow::Context as _;
+use redline_dataset::pack;
 use redline_dataset::release::{self, Options};
 use std::path::PathBuf;
 
@@ -15,15 +17,20 @@ pub struct Args {
     /// What is new, for the changelog: a text file
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArg,
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
-    let corpus = args.corpus.open()?;
+    args.cluster.hand_over("release", super::cluster::Kind::Tables)?;
+    let place = Place::for_tasks(&args.corpus.corpus, Need::All, Need::Skeleton)?;
+    let corpus = place.corpus()?;
     let notes = args
         .notes
         .map(|p| std::fs::read_to_string(&p).with_context(|| format!("{}: could not read the notes", p.display())))
         .transpose()?;
-    let options = Options { notes, ..Options::default() };
+    let pack = pack::Options { engine: place.engine()?, ..pack::Options::default() };
+    let options = Options { notes, pack, media: place.media(&args.version)?, ..Options::default() };
     let bar = super::pack::progress_bar();
     let done = release::release(&corpus, &args.version, &options, &|step, done, of| {
         bar.set_length(of as u64);
@@ -31,7 +38,10 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         bar.set_message(step.to_owned());
     });
     bar.finish_and_clear();
-    let done = done?;
+    let mut done = done?;
+    if let Some(address) = place.send_release(&done)? {
+        done.path = address.into();
+    }
     for l in &done.left_out {
         eprintln!("left out: {} {}: {}", l.kind, l.id, l.reason);
     }

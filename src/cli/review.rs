@@ -39,7 +39,7 @@ enum Verb {
 }
 
 #[derive(clap::Args)]
-struct ServeArgs {
+pub(super) struct ServeArgs {
     #[command(flatten)]
     corpus: CorpusArg,
     /// The address to listen on; others than loopback need --public-url
@@ -83,7 +83,7 @@ struct FileArgs {
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     match args.verb {
-        Verb::Serve(a) => serve_page(ctx, a),
+        Verb::Serve(a) => serve_page(ctx, a, "the correction loop"),
         Verb::Invite(a) => invite(ctx, &a),
         Verb::Stats(a) => stats(ctx, &a),
         Verb::Export(a) => export(ctx, &a),
@@ -127,19 +127,51 @@ fn realigner() -> Option<std::sync::Arc<dyn redline_review::Realigner>> {
     None
 }
 
-fn serve_page(ctx: &Context, a: ServeArgs) -> anyhow::Result<()> {
+/// Draws models for raters with the CAD kernel, one file at a time; the kernel is looked for when the first is asked for.
+#[cfg(feature = "cad")]
+fn viewer() -> Option<std::sync::Arc<dyn redline_review::rate::Viewer>> {
+    use redline_cad::Examiner;
+    use std::collections::BTreeMap;
+    use std::sync::{Mutex, PoisonError};
+
+    #[derive(Default)]
+    struct Kernel(Mutex<BTreeMap<PathBuf, BTreeMap<String, PathBuf>>>);
+
+    impl redline_review::rate::Viewer for Kernel {
+        fn views(&self, step: &Path) -> Result<BTreeMap<String, PathBuf>, String> {
+            let mut drawn = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(v) = drawn.get(step).filter(|v| v.values().all(|p| p.is_file())) {
+                return Ok(v.clone());
+            }
+            let m = Examiner::new(Examiner::default_cache()).and_then(|e| e.examine(step)).map_err(|e| e.to_string())?;
+            if let Some(e) = m.error {
+                return Err(e);
+            }
+            drawn.insert(step.to_owned(), m.views.clone());
+            Ok(m.views)
+        }
+    }
+
+    Some(std::sync::Arc::new(Kernel::default()))
+}
+
+#[cfg(not(feature = "cad"))]
+fn viewer() -> Option<std::sync::Arc<dyn redline_review::rate::Viewer>> {
+    None
+}
+
+/// Serves both the correction loop and rating: they share people and state.
+pub(super) fn serve_page(ctx: &Context, a: ServeArgs, page: &'static str) -> anyhow::Result<()> {
     let mut flow = open(&a.corpus)?;
     flow.claim_minutes = a.claim_minutes;
-    let options = Options { bind: (a.host, a.port).into(), public_url: a.public_url, realigner: realigner() };
+    let options = Options { bind: (a.host, a.port).into(), public_url: a.public_url, realigner: realigner(), viewer: viewer() };
     let json = ctx.json;
     serve(flow, options, |url| {
         let line = if json { serde_json::json!({ "url": url }).to_string() } else { url.to_owned() };
         // Flushed: a script waits for this line.
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-        eprintln!(
-            "Serving the correction loop; Ctrl-C ends it.\n\nhint: `redline review invite PARTICIPANT --url {url}` prints a personal link"
-        );
+        eprintln!("Serving {page}; Ctrl-C ends it.\n\nhint: `redline review invite PARTICIPANT --url {url}` prints a personal link");
     })?;
     Ok(())
 }

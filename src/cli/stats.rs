@@ -1,5 +1,6 @@
 //! `redline stats`: the figures of a corpus.
 
+use super::remote::{Need, Place};
 use super::{Context, CorpusArg};
 use redline_dataset::stats::{Measure, Stats, draw};
 use std::io::Write as _;
@@ -12,10 +13,14 @@ pub struct Args {
     /// Draw every measure as SVG and PNG into this folder
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArg,
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
-    let stats = Stats::of(&args.corpus.open()?)?;
+    args.cluster.hand_over("stats", super::cluster::Kind::Tables)?;
+    let place = Place::for_tasks(&args.corpus.corpus, Need::Records, Need::Outline)?;
+    let stats = Stats::of_by(&place.corpus()?, place.engine()?.as_ref())?;
     if let Some(dir) = &args.plots {
         for f in draw(&stats, dir)?.files {
             eprintln!("{}", f.display());

@@ -1,11 +1,12 @@
 //! `redline transcribe`.
 
+use super::remote::{Batch, Need, Place};
 use super::{Context, CorpusArg};
 use crate::exit::{Exit, WithExit};
 use anyhow::anyhow;
 use comfy_table::{Table, presets::NOTHING};
 use indicatif::{ProgressBar, ProgressStyle};
-use redline_schemas::{Corpus, RequestId, Transcript, fsio};
+use redline_schemas::{Corpus, RequestId, Transcript, TranscriptKind, fsio};
 use redline_transcribe::align::{AlignerFiles, ForcedAligner, PhoneAligner};
 use redline_transcribe::corpus::{Job, Plan, Setup, whisper_language};
 use redline_transcribe::engine::Engine;
@@ -42,6 +43,8 @@ pub struct Args {
     /// Keep the word times that Whisper’s attention gives, without forced alignment
     #[arg(long)]
     no_align: bool,
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArg,
 }
 
 /// One line of the report.
@@ -78,13 +81,16 @@ impl Line {
 }
 
 pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
-    let corpus = args.corpus.open()?;
-    let manifest = corpus.manifest()?;
-    let all = corpus.request_ids()?;
-    if let Some(id) = args.requests.iter().find(|r| !all.contains(r)) {
-        return Err(anyhow!("{}: no such request in this corpus", corpus.request_dir(id).path().display())).exit(Exit::Input);
+    if args.requests.is_empty() {
+        args.cluster.hand_over("transcribe", super::cluster::Kind::Sessions)?;
+    } else {
+        args.cluster.whole_corpus_only()?;
     }
-    let wanted = if args.requests.is_empty() { all } else { args.requests.clone() };
+    let wanted: Vec<String> = args.requests.iter().map(ToString::to_string).collect();
+    let groups = Place::groups(&args.corpus.corpus, Need::Speech, wanted)?;
+    let fetch = |group: &Vec<String>| Batch::fetch(&args.corpus.corpus, group);
+    // Before the models are loaded: what is wrong with the corpus is said at once.
+    let mut first = groups.first().map(fetch).transpose()?;
 
     let whisper = match &args.whisper_model {
         Some(p) => Ok(p.clone()),
@@ -96,13 +102,31 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
     let aligner = if args.no_align { None } else { Some(AlignerFiles::cached().and_then(|f| PhoneAligner::load(&f)).map_err(coded)?) };
     let aligner = aligner.as_ref().map(|a| a as &dyn ForcedAligner);
     let setup = Setup { engine: &engine, vad_sha256: fsio::sha256_file(&vad_path)?, aligner };
+    let mut lines = Vec::new();
+    for group in &groups {
+        let batch = match first.take() {
+            Some(b) => b,
+            None => fetch(group)?,
+        };
+        lines.extend(transcribe(&setup, batch, &vad_path, &args)?);
+        // A full disk fails every request that follows.
+        if lines.iter().any(full) {
+            break;
+        }
+    }
+    report(ctx, lines)
+}
+
+fn transcribe(setup: &Setup<'_>, batch: Batch, vad: &Path, args: &Args) -> anyhow::Result<Vec<Outcome>> {
+    let Batch { place, corpus, ids } = batch;
+    let manifest = corpus.manifest()?;
     let language = args.language.as_ref().or(manifest.language.as_ref());
-    let language = language.map(|l| whisper_language(&engine, l)).transpose().exit(Exit::Input)?.flatten();
+    let language = language.map(|l| whisper_language(setup.engine, l)).transpose().exit(Exit::Input)?.flatten();
 
     let mut lists = WordLists { corpus: &corpus, own: &manifest.word_list, known: BTreeMap::new() };
     let mut lines = Vec::new();
     let mut todo = VecDeque::new();
-    for id in wanted {
+    for id in ids {
         let plan = lists.of(&id).and_then(|list| Ok(setup.plan(&corpus, &id, language.clone(), list, args.force)?));
         match plan {
             Ok(Plan::Todo(job)) => todo.push_back(job),
@@ -112,8 +136,8 @@ pub fn run(ctx: &Context, args: Args) -> anyhow::Result<()> {
         }
     }
     let (jobs, threads) = shares(args.jobs.map(usize::from), args.threads.map(usize::from), todo.len(), cores());
-    lines.extend(work(&setup, &vad_path, todo, jobs, threads)?);
-    report(ctx, lines)
+    lines.extend(work(setup, &place, vad, todo, jobs, threads)?);
+    Ok(lines)
 }
 
 /// Errors of models get their own exit code.
@@ -176,8 +200,20 @@ fn part_names(_step: &Path) -> Vec<String> {
 
 type Outcome = Result<Line, (RequestId, anyhow::Error)>;
 
+/// Whether the disk was full.
+fn full(outcome: &Outcome) -> bool {
+    outcome.as_ref().is_err_and(|(_, e)| crate::exit::code_of(e) == Exit::Storage)
+}
+
 /// Does the jobs; each result is on disk before the next begins, so that a killed run loses none.
-fn work(setup: &Setup<'_>, vad: &Path, todo: VecDeque<Box<Job>>, jobs: usize, threads: usize) -> anyhow::Result<Vec<Outcome>> {
+fn work(
+    setup: &Setup<'_>,
+    place: &Place,
+    vad: &Path,
+    todo: VecDeque<Box<Job>>,
+    jobs: usize,
+    threads: usize,
+) -> anyhow::Result<Vec<Outcome>> {
     let total: f64 = todo.iter().map(|j| j.audio_s()).sum();
     let bar = ProgressBar::new((total * 1000.0) as u64).with_style(
         ProgressStyle::with_template("{spinner} {wide_bar} {percent:>3} %  {msg}  {eta} left")
@@ -196,9 +232,8 @@ fn work(setup: &Setup<'_>, vad: &Path, todo: VecDeque<Box<Job>>, jobs: usize, th
                 let mut worker = Recogniser::new(setup.engine, vad, setup.aligner, threads);
                 loop {
                     let Some(job) = lock(queue).pop_front() else { break };
-                    let outcome = one(setup, &mut worker, &job, stop, bar);
-                    // A full disk fails every request that follows.
-                    if outcome.as_ref().is_err_and(|(_, e)| crate::exit::code_of(e) == Exit::Storage) {
+                    let outcome = one(setup, place, &mut worker, &job, stop, bar);
+                    if full(&outcome) {
                         stop.store(true, Ordering::Relaxed);
                         lock(queue).clear();
                     }
@@ -217,7 +252,7 @@ fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     m.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-fn one(setup: &Setup<'_>, worker: &mut Recogniser<'_>, job: &Job, stop: &AtomicBool, bar: &ProgressBar) -> Outcome {
+fn one(setup: &Setup<'_>, place: &Place, worker: &mut Recogniser<'_>, job: &Job, stop: &AtomicBool, bar: &ProgressBar) -> Outcome {
     let began = Instant::now();
     let mut done = 0.0;
     let mut progress = |s: f64| {
@@ -227,9 +262,11 @@ fn one(setup: &Setup<'_>, worker: &mut Recogniser<'_>, job: &Job, stop: &AtomicB
             done = s;
         }
     };
-    match setup.transcribe(worker, job, stop, &mut progress) {
+    let result = setup.transcribe(worker, job, stop, &mut progress).map_err(coded);
+    let path = job.dir().transcript_path(TranscriptKind::Automatic);
+    match result.and_then(|t| place.send(&path).map(|()| t)) {
         Ok(t) => Ok(Line { audio_s: job.audio_s(), elapsed_s: began.elapsed().as_secs_f64(), ..Line::of(&t, "transcribed") }),
-        Err(e) => Err((job.request.clone(), coded(e))),
+        Err(e) => Err((job.request.clone(), e)),
     }
 }
 

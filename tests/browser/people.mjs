@@ -13,10 +13,10 @@ const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
   '--autoplay-policy=no-user-gesture-required'];
 
 /** A browser of its own for one person. */
-export async function person(id, scheme = 'light') {
+export async function person(id, colorScheme = 'light') {
   const dir = mkdtempSync(join(tmpdir(), 'redline-browser-'));
   const context = await chromium.launchPersistentContext(dir, {
-    executablePath: process.env.REDLINE_CHROMIUM ?? '/usr/bin/chromium', headless: true, args: FLAGS, viewport: { width: 1280, height: 720 }, colorScheme: scheme,
+    executablePath: process.env.REDLINE_CHROMIUM ?? '/usr/bin/chromium', headless: true, args: FLAGS, viewport: { width: 1280, height: 720 }, colorScheme,
   });
   open.push([context, dir]);
   const page = context.pages()[0];
@@ -30,14 +30,22 @@ export async function person(id, scheme = 'light') {
   return page;
 }
 
+/** Other colours, with their transitions over. */
+async function scheme(page, colorScheme) {
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(async () => {
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+    await Promise.allSettled(document.getAnimations().map((a) => a.finished));
+  });
+}
+
 /** A state of the page: it must be readable, and is pictured where pictures are wanted. */
 export async function shot(page, name) {
   await readable(page, name);
   if (!want.shots) return;
-  for (const scheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.waitForTimeout(250);
-    await page.screenshot({ path: join(want.shots, `${name}-${scheme}.png`) });
+  for (const colours of ['light', 'dark']) {
+    await scheme(page, colours);
+    await page.screenshot({ path: join(want.shots, `${name}-${colours}.png`) });
   }
   await page.emulateMedia({ colorScheme: 'light' });
 }
@@ -45,8 +53,7 @@ export async function shot(page, name) {
 /** What of a page cannot be read: text with less contrast than WCAG AA asks for, cut off, or wider than its place. */
 export async function readable(page, name) {
   for (const colorScheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme });
-    await page.waitForTimeout(200);
+    await scheme(page, colorScheme);
     const bad = await page.evaluate(() => {
       const ctx = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
       const rgba = (colour) => { ctx.clearRect(0, 0, 1, 1); ctx.fillStyle = colour; ctx.fillRect(0, 0, 1, 1); const d = ctx.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };

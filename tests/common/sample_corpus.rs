@@ -30,8 +30,7 @@ pub fn pointer_at(step: i64) -> (f64, f64) {
     (100.0 + step as f64, 50.0 + (step % 7) as f64)
 }
 
-fn session(dir: &SessionDir, streams: Streams) -> Session {
-    let _ = dir;
+pub fn session(streams: Streams) -> Session {
     Session {
         clock: Clock {
             name: "CLOCK_MONOTONIC".into(),
@@ -147,6 +146,23 @@ pub fn media() -> &'static (Vec<u8>, Vec<u8>) {
     })
 }
 
+/// The video in a session's folder.
+pub fn video(dir: &SessionDir) -> VideoStream {
+    VideoStream {
+        file: media_file(dir, &dir.video(), &media().0),
+        codec: "h264".into(),
+        width: 1280,
+        height: 720,
+        grid: FrameGrid::new(16_000_000, 30, 1).unwrap(),
+        frames: 90,
+        repeated_slots: 0,
+        paused_slots: 0,
+        dropped_frames: 0,
+        capture_error_ns: None,
+        has_audio: false,
+    }
+}
+
 /// Writes a file and gives its reference.
 pub fn media_file(dir: &SessionDir, path: &Path, bytes: &[u8]) -> FileRef {
     std::fs::write(path, bytes).unwrap();
@@ -218,19 +234,7 @@ pub fn add_request(c: &Corpus, id: &str, model: &ModelId, modality: Modality) ->
         error_ns: 1000,
     };
     let streams = Streams {
-        video: Some(VideoStream {
-            file: media_file(&dir, &dir.video(), &media().0),
-            codec: "h264".into(),
-            width: 1280,
-            height: 720,
-            grid: FrameGrid::new(16_000_000, 30, 1).unwrap(),
-            frames: 90,
-            repeated_slots: 0,
-            paused_slots: 0,
-            dropped_frames: 0,
-            capture_error_ns: None,
-            has_audio: false,
-        }),
+        video: Some(video(&dir)),
         audio: Some(AudioStream {
             file: media_file(&dir, &dir.audio(), &media().1),
             codec: "flac".into(),
@@ -257,7 +261,7 @@ pub fn add_request(c: &Corpus, id: &str, model: &ModelId, modality: Modality) ->
         difficulty: Difficulty::Easy,
         status: Status::Complete,
         rejection: None,
-        session: session(&dir, streams),
+        session: session(streams),
         note: None,
         imported_from: None,
         tool: Tool::redline(),
@@ -314,7 +318,7 @@ pub fn add_edit(c: &Corpus, id: &str, request: &RequestId) -> EditId {
         participant: ParticipantId::new("P02").unwrap(),
         status: Status::Complete,
         rejection: None,
-        session: session(&dir, streams),
+        session: session(streams),
         started_ns: Some(100_000_000),
         stopped_ns: Some(2_900_000_000),
         final_model: Some(final_model),

@@ -150,6 +150,11 @@ impl Hand {
         Self { conn, root }
     }
 
+    /// The connection, and the root window.
+    pub fn connection(&self) -> (&RustConnection, u32) {
+        (&self.conn, self.root)
+    }
+
     fn fake(&self, kind: u8, detail: u8, x: i16, y: i16) -> i64 {
         let at = now_ns();
         self.conn.xtest_fake_input(kind, detail, 0, self.root, x, y, 0).unwrap();

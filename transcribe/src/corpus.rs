@@ -34,6 +34,12 @@ pub struct Job {
 }
 
 impl Job {
+    /// The request's folder.
+    #[must_use]
+    pub fn dir(&self) -> &SessionDir {
+        &self.dir
+    }
+
     /// Length of the audio, seconds.
     #[must_use]
     pub fn audio_s(&self) -> f64 {
@@ -155,7 +161,7 @@ impl Setup<'_> {
             guards: r.guards,
             correction: None,
             audio_sha256: job.audio_sha256.clone(),
-            created_utc: redline_schemas::Utc::from(std::time::SystemTime::now()),
+            created_utc: redline_schemas::time::made_utc()?,
             tool: Tool::redline(),
         };
         fsio::write_json(&job.dir.transcript_path(TranscriptKind::Automatic), &t)?;

@@ -64,7 +64,7 @@ function stage(data, lost) {
   return videoClock(video, data.video.first);
 }
 
-/** Renders in place of a video: the last one up to a time, before the first one that one. */
+/** Pictures in place of a video: the last one up to a time, before the first one that one. */
 function showPicture(pictures, t, why) {
   const place = $('stage');
   const i = Math.max(0, lastAt(pictures, t, (p) => p.t));
@@ -73,13 +73,13 @@ function showPicture(pictures, t, why) {
   place.style.width = '';
   place.dataset.picture = key;
   if (pictures.length === 0) {
-    place.replaceChildren(element('p', 'none', `${why} There are no renders either: the timeline shows what was recorded.`));
+    place.replaceChildren(element('p', 'none', `${why} There are no pictures either: the timeline shows what was recorded.`));
     return;
   }
   const img = element('img', '');
   img.src = `file/${pictures[i].picture}`;
   img.alt = pictures[i].label;
-  place.replaceChildren(img, element('p', 'caption', `${why} Render ${i + 1} of ${pictures.length}, from ${pictures[i].t.toFixed(2)} s`));
+  place.replaceChildren(img, element('p', 'caption', `${why} ${pictures[i].what} ${i + 1} of ${pictures.length}, from ${pictures[i].t.toFixed(2)} s`));
 }
 
 function buildWords(data, seek) {
@@ -119,10 +119,33 @@ function buildTracks(data, seek) {
   return spans;
 }
 
+/** An agent's steps: what it saw and what it then did. */
+function buildSteps(data, seek) {
+  const steps = data.tracks.find((t) => t.name === 'steps')?.items ?? [];
+  $('steps-part').hidden = steps.length === 0;
+  $('words-part').hidden = steps.length > 0 && !data.words_from;
+  return steps.map((s) => {
+    const b = element('button', 'step');
+    b.type = 'button';
+    if (s.picture !== undefined) {
+      const img = element('img', '');
+      img.src = `file/${s.picture}`;
+      img.alt = '';
+      img.loading = 'lazy';
+      b.append(img);
+    }
+    b.append(element('span', '', s.label), element('time', '', `${s.t.toFixed(2)} s`));
+    b.addEventListener('click', () => seek(s.t));
+    $('steps').append(b);
+    return { from: s.t, to: s.until, node: b };
+  });
+}
+
 function start(data) {
   document.title = data.title;
   $('title').textContent = data.title;
-  const pictures = data.tracks.flatMap((t) => t.items).filter((i) => i.picture !== undefined);
+  const names = { steps: 'Step', renders: 'Render' };
+  const pictures = data.tracks.flatMap((t) => t.items.map((i) => ({ ...i, what: names[t.name] }))).filter((i) => i.picture !== undefined);
   let why = 'No video was recorded.';
   let clock = stage(data, (message) => {
     why = `The video can't be played (${message || 'unknown format'}).`;
@@ -132,7 +155,7 @@ function start(data) {
     video = pointer = null;
   });
   const seek = (t) => { clock.set(t); show(); };
-  const lit = [...buildWords(data, seek), ...buildTracks(data, seek)];
+  const lit = [...buildWords(data, seek), ...buildTracks(data, seek), ...buildSteps(data, seek)];
   let video = document.querySelector('video');
   let pointer = $('pointer');
   const timeline = $('timeline');

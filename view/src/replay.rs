@@ -3,8 +3,9 @@
 use crate::Result;
 use redline_schemas::time::seconds;
 use redline_schemas::{
-    CommandEvent, CommandKind, Corpus, EditId, EventStream, InputEvent, InputKind, MarkEvent, RenderEvent, RequestId, SelectionEvent,
-    SelectionKind, Session, SessionDir, StrokeEvent, StrokeKind, TextEvent, TextKind, Transcript, TranscriptKind, jsonl,
+    CommandEvent, CommandKind, Corpus, EditId, EventStream, InputEvent, InputKind, MarkEvent, RenderEvent, RequestId, RunId,
+    SelectionEvent, SelectionKind, Session, SessionDir, StepEvent, StrokeEvent, StrokeKind, TextEvent, TextKind, Transcript,
+    TranscriptKind, jsonl,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +18,8 @@ pub enum What {
     Request(RequestId),
     /// An edit.
     Edit(EditId),
+    /// An agent's run.
+    Run(RunId),
 }
 
 /// What the page shows.
@@ -113,6 +116,13 @@ impl Replay {
                 let title = format!("Edit {id} of request {} · by {}", m.request, m.participant);
                 Self::read(title, &corpus.edit_dir(id), &m.session)
             }
+            What::Run(id) => {
+                let m = corpus.run(id)?;
+                let dir = corpus.run_dir(id);
+                let outcome = dir.verification()?.map_or("nobody verified it", |v| if v.passed() { "passed" } else { "failed" });
+                let title = format!("Run {id} of task {} · {} {} · {outcome}", m.task, m.agent.name, m.agent.version);
+                Self::read(title, &dir, &m.session)
+            }
         }
     }
 
@@ -136,11 +146,22 @@ impl Replay {
         };
         let input: Vec<InputEvent> = events(dir, s.input.as_ref())?;
         let renders: Vec<RenderEvent> = events(dir, s.renders.as_ref())?;
-        let renders = renders.into_iter().map(|r| {
-            let inside = std::path::Path::new(&r.path).components().all(|c| matches!(c, std::path::Component::Normal(_)));
-            let picture = (inside && r.path.ends_with(".png")).then(|| file(dir.path().join(&r.path)));
-            Item { picture, ..item(r.t_ns, format!("{:?}: {}", r.kind, r.path).to_lowercase()) }
-        });
+        let mut picture = |path: &str| {
+            let inside = std::path::Path::new(path).components().all(|c| matches!(c, std::path::Component::Normal(_)));
+            (inside && [".png", ".jpg"].iter().any(|e| path.ends_with(e))).then(|| file(dir.path().join(path)))
+        };
+        let render =
+            |r: RenderEvent| Item { picture: picture(&r.path), ..item(r.t_ns, format!("{:?}: {}", r.kind, r.path).to_lowercase()) };
+        let renders = renders.into_iter().map(render).collect();
+        let steps: Vec<StepEvent> = if dir.steps().exists() { jsonl::read_all(&dir.steps())?.0 } else { Vec::new() };
+        // A step lasts until the next one.
+        let ends = steps.iter().skip(1).map(|s| s.t_ns).chain([session.duration_ns]);
+        let step = |(s, end): (&StepEvent, i64)| Item {
+            until: Some(seconds(end)),
+            picture: picture(&s.screenshot),
+            ..item(s.t_ns, step_label(s))
+        };
+        let steps = steps.iter().zip(ends).map(step).collect();
         let mut tracks = vec![
             Track { name: "clicks", items: clicks(&input) },
             Track { name: "keys", items: keys(&input) },
@@ -148,7 +169,8 @@ impl Replay {
             Track { name: "text", items: events(dir, s.text.as_ref())?.iter().map(typing).collect() },
             Track { name: "selections", items: events(dir, s.selections.as_ref())?.iter().filter_map(selection).collect() },
             Track { name: "commands", items: commands(&events(dir, s.commands.as_ref())?) },
-            Track { name: "renders", items: renders.collect() },
+            Track { name: "renders", items: renders },
+            Track { name: "steps", items: steps },
             Track { name: "marks", items: events(dir, s.marks.as_ref())?.iter().map(mark).collect() },
         ];
         tracks.retain(|t| !t.items.is_empty());
@@ -250,6 +272,13 @@ fn commands(all: &[CommandEvent]) -> Vec<Item> {
         }
     }
     items
+}
+
+/// What was done, or that it is the end, and the note.
+fn step_label(s: &StepEvent) -> String {
+    let action = s.action.as_ref().map_or_else(|| "the end".to_owned(), ToString::to_string);
+    let note = s.note.as_ref().map(|n| format!(" – {n}")).unwrap_or_default();
+    format!("{}: {action}{note}", s.step)
 }
 
 fn mark(e: &MarkEvent) -> Item {

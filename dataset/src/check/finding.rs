@@ -1,5 +1,5 @@
-use super::rule::{Rule, Severity};
-use serde::{Serialize, Serializer};
+use super::rule::{RULES, Rule, Severity, UNREADABLE};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,24 @@ pub struct Finding {
     pub message: String,
     /// What to do about it.
     pub hint: &'static str,
+}
+
+/// A finding as it is written.
+#[derive(Deserialize)]
+struct Told {
+    rule: String,
+    file: String,
+    line: Option<u64>,
+    message: String,
+}
+
+impl<'de> Deserialize<'de> for Finding {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let t = Told::deserialize(d)?;
+        // Both ends are of one version; a rule that is not known would be one that could not be looked for.
+        let rule = RULES.iter().find(|r| r.id == t.rule).unwrap_or(&UNREADABLE);
+        Ok(Self { rule, severity: rule.severity, file: t.file, line: t.line, message: t.message, hint: rule.hint })
+    }
 }
 
 fn id_only<S: Serializer>(rule: &&'static Rule, s: S) -> Result<S::Ok, S::Error> {

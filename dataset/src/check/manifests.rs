@@ -8,6 +8,7 @@ use redline_schemas::{FORMAT_VERSION, fsio, json_schema};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Schema errors listed for a file.
 const MAX_SCHEMA_ERRORS: usize = 10;
@@ -16,7 +17,17 @@ const MAX_SCHEMA_ERRORS: usize = 10;
 pub(super) struct Schemas(BTreeMap<&'static str, Validator>);
 
 impl Schemas {
-    pub(super) fn compile() -> Result<Self> {
+    /// Compiled once a process.
+    pub(super) fn get() -> Result<&'static Self> {
+        static SCHEMAS: OnceLock<Schemas> = OnceLock::new();
+        if let Some(s) = SCHEMAS.get() {
+            return Ok(s);
+        }
+        let made = Self::compile()?;
+        Ok(SCHEMAS.get_or_init(|| made))
+    }
+
+    fn compile() -> Result<Self> {
         let compile = |(name, schema): (&'static str, schemars::Schema)| {
             let v = jsonschema::validator_for(schema.as_value())
                 .map_err(|e| Error::Refused(format!("the built-in JSON Schema “{name}” is broken: {e}")))?;

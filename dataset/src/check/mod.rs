@@ -15,29 +15,36 @@ mod durations;
 mod embedded;
 mod files;
 mod finding;
+mod look;
 mod manifests;
+mod metrics;
 mod personal;
 mod protocol;
 mod reviews;
 mod rule;
+mod runs;
 mod session;
 mod streams;
 mod words;
 
 pub use finding::Finding;
+pub use look::Context;
+pub(crate) use look::{CHECK, look};
 pub use rule::{RULES, Rule, Severity, markdown};
 
-use crate::Result;
+use crate::pack::{Common, Engine, Here, SessionInfo, SessionKind, Task};
+use crate::{Error, Result};
+use arrow::array::AsArray as _;
 use finding::Findings;
-use rayon::prelude::*;
-use redline_schemas::{Corpus, CorpusManifest, EditId, ModelId, Participant, ParticipantId, ParticipantsManifest, RequestId};
-use serde::Serialize;
+use look::{Looked, Read};
+use redline_schemas::{Corpus, CorpusManifest, EditId, ModelId, Participant, ParticipantId, ParticipantsManifest, RequestId, RunId};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// What to check.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Hash every file that has a recorded hash.
     pub hashes: bool,
@@ -62,6 +69,8 @@ pub struct Report {
     pub requests: u64,
     /// Edits looked at.
     pub edits: u64,
+    /// Agents' runs looked at.
+    pub runs: u64,
     /// Findings of severity error.
     pub errors: u64,
     /// Findings of severity warning.
@@ -80,28 +89,25 @@ impl Report {
     }
 }
 
-/// A folder to check.
-enum Item {
-    Model(ModelId),
-    Request(RequestId),
-    Edit(EditId),
+/// What of a folder's files names a person, a place or a device (RL701 to RL706), as [`check`] would find it.
+pub(crate) fn personal(dir: &Path) -> Result<Vec<Finding>> {
+    let mut f = Findings::new(dir);
+    personal::Patterns::new(&[])?.folder(&mut f, dir);
+    Ok(f.into_list())
 }
 
-/// What came out of it.
-enum Read {
-    Model(Box<redline_schemas::ModelManifest>),
-    Request(Box<redline_schemas::RequestManifest>),
-    Edit(Box<redline_schemas::EditManifest>),
-    Nothing,
-}
-
-/// Checks a corpus. `progress` gets the folders done and their number, from any thread.
+/// Checks a corpus. `progress` gets the folders done and their number.
 ///
 /// Fails only when the corpus's own folder cannot be listed.
-pub fn check(corpus: &Corpus, options: &Options, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report> {
+pub fn check(corpus: &Corpus, options: &Options, progress: &dyn Fn(u64, u64)) -> Result<Report> {
+    check_by(corpus, options, &Here, progress)
+}
+
+/// The same with the sessions and models looked at by an engine.
+pub fn check_by(corpus: &Corpus, options: &Options, engine: &dyn Engine, progress: &dyn Fn(u64, u64)) -> Result<Report> {
     let root = corpus.root();
     let mut f = Findings::new(root);
-    let schemas = manifests::Schemas::compile()?;
+    let schemas = manifests::Schemas::get()?;
     let patterns = personal::Patterns::new(&options.names)?;
 
     let manifest: Option<CorpusManifest> = schemas.read(&mut f, &corpus.manifest_path(), "corpus");
@@ -116,58 +122,81 @@ pub fn check(corpus: &Corpus, options: &Options, progress: &(dyn Fn(u64, u64) + 
     let models = ids(&mut f, &root.join("models"), |n| ModelId::new(n).ok());
     let requests = ids(&mut f, &root.join("requests"), |n| RequestId::new(n).ok());
     let edits = ids(&mut f, &root.join("edits"), |n| EditId::new(n).ok());
-    let known = session::Known {
-        corpus,
-        schemas: &schemas,
-        people: &people,
-        models: &models.iter().cloned().collect(),
-        requests: &requests.iter().cloned().collect(),
-        personal: &patterns,
-        options,
+    let runs = ids(&mut f, &root.join("runs"), |n| RunId::new(n).ok());
+    let mut context = Context {
+        options: options.clone(),
+        people,
+        models: models.iter().cloned().collect(),
+        requests: requests.iter().cloned().collect(),
+        tasks: BTreeMap::new(),
+        labels: manifest.as_ref().map(|m| m.failure_labels.clone()).unwrap_or_default(),
+        ..Context::default()
     };
-    let items: Vec<Item> = requests
-        .into_iter()
-        .map(Item::Request)
-        .chain(edits.into_iter().map(Item::Edit))
-        .chain(models.into_iter().map(Item::Model))
-        .collect();
-    let (done, total) = (AtomicU64::new(0), items.len() as u64);
-    let results: Vec<(Read, Vec<Finding>)> = items
-        .par_iter()
-        .map(|item| {
-            let mut f = Findings::new(root);
-            let read = match item {
-                Item::Model(id) => session::model(&mut f, id, &known).map(|m| Read::Model(Box::new(m))),
-                Item::Request(id) => session::request(&mut f, id, &known).map(|m| Read::Request(Box::new(m))),
-                Item::Edit(id) => session::edit(&mut f, id, &known).map(|m| Read::Edit(Box::new(m))),
-            };
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-            (read.unwrap_or(Read::Nothing), f.into_list())
-        })
-        .collect();
-
-    let count = |is: fn(&Item) -> bool| items.iter().filter(|i| is(i)).count() as u64;
-    let (models, requests, edits) =
-        (count(|i| matches!(i, Item::Model(_))), count(|i| matches!(i, Item::Request(_))), count(|i| matches!(i, Item::Edit(_))));
-    let mut findings = Vec::new();
-    let (mut m, mut r, mut e) = (Vec::new(), Vec::new(), Vec::new());
-    for (read, list) in results {
-        findings.extend(list);
-        match read {
-            Read::Model(x) => m.push(*x),
-            Read::Request(x) => r.push(*x),
-            Read::Edit(x) => e.push(*x),
-            Read::Nothing => {}
+    match corpus.task_ids() {
+        Ok(ids) => {
+            let known = context.known(corpus)?;
+            let tasks = ids.into_iter().filter_map(|id| Some((id.clone(), runs::task(&mut f, &id, &known)?))).collect();
+            context.tasks = tasks;
         }
+        Err(e) => f.add(rule::UNREADABLE, &root.join("tasks"), e.to_string()),
     }
+    let mut report = Report {
+        models: models.len() as u64,
+        requests: requests.len() as u64,
+        edits: edits.len() as u64,
+        runs: runs.len() as u64,
+        errors: 0,
+        warnings: 0,
+        infos: 0,
+        findings: Vec::new(),
+    };
+    let session = |id: &str, kind| SessionInfo { id: id.into(), kind, started_utc: chrono::DateTime::UNIX_EPOCH };
+    // One at a time: decoding a video to its end takes a while.
+    let tasks: Vec<Task> = requests
+        .iter()
+        .map(|id| session(id.as_str(), SessionKind::Request))
+        .chain(edits.iter().map(|id| session(id.as_str(), SessionKind::Edit)))
+        .chain(runs.iter().map(|id| session(id.as_str(), SessionKind::Run)))
+        .map(|s| Task::new(CHECK, vec![s], Vec::new()))
+        .chain(models.iter().map(|id| Task::new(CHECK, Vec::new(), vec![id.clone()])))
+        .collect();
+    let total = tasks.len() as u64;
+    let mut done = 0;
+    let (mut m, mut r, mut e) = (Vec::new(), Vec::new(), Vec::new());
+    let common = Arc::new(Common { check: Some(context), ..Common::default() });
+    let parts = if tasks.is_empty() { Box::new(std::iter::empty()) } else { engine.parts(corpus, &common, tasks)? };
+    for part in parts {
+        let part = part?;
+        let rows = part.batch.columns().first().and_then(|c| c.as_string_opt::<i32>());
+        for row in rows.into_iter().flatten().flatten() {
+            let other = |e| Error::Refused(format!("findings of another version: {e}"));
+            let Looked { read, findings } = serde_json::from_str(row).map_err(other)?;
+            report.findings.extend(findings);
+            match read {
+                Read::Model(x) => m.push(*x),
+                Read::Request(x) => r.push(*x),
+                Read::Edit(x) => e.push(*x),
+                Read::Nothing => {}
+            }
+        }
+        done += 1;
+        progress(done, total);
+    }
+    if done != total {
+        return Err(Error::Refused(format!("{done} of {total} folders were looked at")));
+    }
+    metrics::references(&mut f, corpus, &r, &e);
     if let Some(manifest) = &manifest {
-        protocol::check(&mut f, &protocol::Whole { corpus, manifest, people: &people, models: m, requests: r, edits: e });
+        let people = common.check.as_ref().map(|c| &c.people);
+        let people = people.unwrap_or(const { &BTreeMap::new() });
+        protocol::check(&mut f, &protocol::Whole { corpus, manifest, people, models: m, requests: r, edits: e });
     }
+    let mut findings = report.findings;
     findings.extend(f.into_list());
     findings.sort_by(|a, b| (a.severity, &a.file, a.rule.id, a.line).cmp(&(b.severity, &b.file, b.rule.id, b.line)));
     let of = |s| findings.iter().filter(|f| f.severity == s).count() as u64;
-    let (errors, warnings, infos) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
-    Ok(Report { models, requests, edits, errors, warnings, infos, findings })
+    (report.errors, report.warnings, report.infos) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
+    Ok(Report { findings, ..report })
 }
 
 fn by_id(f: &mut Findings, corpus: &Corpus, people: ParticipantsManifest) -> BTreeMap<ParticipantId, Participant> {

@@ -201,6 +201,15 @@ rules! {
     RATING = "RL511" Error "rating",
         "a rating of an own edit, a second one by the same rater, or one that belongs to another edit",
         "remove it";
+    METRICS = "RL512" Error "metrics",
+        "a metric out of its range, or one against an edit that is not the requestor’s own of the same request",
+        "`redline rate metrics --force`";
+    STALE_METRICS = "RL513" Warning "stale-metrics",
+        "metrics of a final model that is another file now, or against one that is",
+        "`redline rate metrics`";
+    CUT_OFF = "RL514" Warning "final-model-cut-off",
+        "a final model whose STEP file lacks its end: it was cut off, or its maker left it so",
+        "bring the whole file; if there is none, the edit counts as not valid and nobody rates it";
     CELL = "RL601" Warning "cell-short",
         "fewer requests than wanted in a cell of modality, difficulty, parametric or dumb, single part or assembly",
         "record more requests for that cell";
@@ -246,6 +255,30 @@ rules! {
     MEDIA_TAGS = "RL706" Error "media-metadata",
         "a video or audio file with an author, a place or the like in its tags",
         "remux it without tags";
+    RUN_TASK = "RL801" Error "run-task",
+        "a run of a task that the corpus does not hold, or whose family or prompt is not the task’s",
+        "restore the task as it was; a changed task is another task and gets another id";
+    SCREENSHOT = "RL802" Error "step-screenshot",
+        "a step of a run whose screenshot is missing",
+        "restore it from a copy, or reject the run";
+    RUN_SCORE = "RL803" Error "run-score",
+        "a score of a run that is not from 0 to 3",
+        "remove the scorer’s file and score again";
+    LABEL = "RL804" Error "failure-label",
+        "a failure label that is not in the corpus’s list",
+        "`redline run labels --add`, or correct the label";
+    RUN_JUDGE = "RL805" Error "run-judge",
+        "a run that was recorded, verified or scored by a program",
+        "let a person do it";
+    RUN_CHECKS = "RL806" Error "run-checks",
+        "a verification that does not answer exactly its task’s checks",
+        "remove `verification.json` and verify again";
+    UNVERIFIED = "RL807" Warning "run-unverified",
+        "a run that nobody verified; it counts as not passed",
+        "`redline run verify`";
+    RUN_STOP = "RL808" Warning "run-stop",
+        "a run of which nobody said why it ended",
+        "`redline run stop --run`";
 }
 
 /// The table of the documentation, Markdown.

@@ -2,14 +2,16 @@
 
 use super::finding::Findings;
 use super::manifests::Schemas;
-use super::rule::{ID, MODEL, NO_MODEL, NO_RESULT, NO_VIDEO, PARTICIPANT, REJECTION, REQUEST, ROLE, UNFINISHED, VIEWS};
-use super::{Options, durations, files, personal, reviews, streams, words};
+use super::rule::{
+    CUT_OFF, ID, MODEL, NO_MODEL, NO_RESULT, NO_VIDEO, PARTICIPANT, REJECTION, REQUEST, ROLE, UNFINISHED, UNREADABLE, VIEWS,
+};
+use super::{Options, durations, files, metrics, personal, reviews, streams, words};
 use redline_schemas::{
     Corpus, EditId, EditManifest, ModelId, ModelManifest, Participant, ParticipantId, Rejection, RequestId, RequestManifest, Role, Session,
-    SessionDir, Status, VIEWS as VIEW_NAMES,
+    SessionDir, Status, TaskId, TaskManifest, VIEWS as VIEW_NAMES, step,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What every session is checked against.
 pub(super) struct Known<'a> {
@@ -20,6 +22,8 @@ pub(super) struct Known<'a> {
     pub requests: &'a BTreeSet<RequestId>,
     pub personal: &'a personal::Patterns,
     pub options: &'a Options,
+    pub tasks: &'a BTreeMap<TaskId, TaskManifest>,
+    pub labels: &'a [String],
 }
 
 pub(super) fn model(f: &mut Findings, id: &ModelId, k: &Known<'_>) -> Option<ModelManifest> {
@@ -75,17 +79,41 @@ pub(super) fn edit(f: &mut Findings, id: &EditId, k: &Known<'_>) -> Option<EditM
     }
     if session(f, &dir, &path, m.status, m.rejection.as_ref(), &m.session, k) {
         match &m.final_model {
-            Some(r) => drop(files::file_ref(f, &path, dir.path(), r, k.options.hashes)),
+            Some(r) => {
+                let file = files::file_ref(f, &path, dir.path(), r, k.options.hashes);
+                final_model(f, file);
+            }
             None if m.status != Status::Rejected => f.add(NO_RESULT, &path, "no final model"),
             None => {}
         }
         reviews::ratings(f, &dir, &m, k);
+        metrics::check(f, &dir, &m, k);
     }
     Some(m)
 }
 
-/// What requests and edits share; false when the session is unfinished and nothing more can be said.
-fn session(f: &mut Findings, dir: &SessionDir, path: &Path, status: Status, why: Option<&Rejection>, s: &Session, k: &Known<'_>) -> bool {
+/// A final model that is there.
+fn final_model(f: &mut Findings, path: Option<PathBuf>) {
+    let Some(path) = path.filter(|p| p.extension().is_some_and(|e| e.eq_ignore_ascii_case("step") || e.eq_ignore_ascii_case("stp"))) else {
+        return;
+    };
+    match step::is_cut_off(&path) {
+        Ok(true) => f.add(CUT_OFF, &path, "no END-ISO-10303-21 at its end"),
+        Ok(false) => {}
+        Err(e) => f.add(UNREADABLE, &path, e.to_string()),
+    }
+}
+
+/// What requests, edits and runs share; false when the session is unfinished and nothing more can be said.
+pub(super) fn session(
+    f: &mut Findings,
+    dir: &SessionDir,
+    path: &Path,
+    status: Status,
+    why: Option<&Rejection>,
+    s: &Session,
+    k: &Known<'_>,
+) -> bool {
     match (status, why) {
         (Status::Rejected, None) => f.add(REJECTION, path, "rejected, but nothing says why"),
         (Status::Rejected, Some(r)) if !k.people.contains_key(&r.by) => {
@@ -106,7 +134,7 @@ fn session(f: &mut Findings, dir: &SessionDir, path: &Path, status: Status, why:
     true
 }
 
-fn same_id(f: &mut Findings, path: &Path, id: &str, folder: &str) {
+pub(super) fn same_id(f: &mut Findings, path: &Path, id: &str, folder: &str) {
     if id != folder {
         f.add(ID, path, format!("its id is {id}, but its folder is {folder}"));
     }

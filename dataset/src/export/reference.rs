@@ -1,12 +1,12 @@
 //! A corpus in the reference dataset's schema: `records.json` and the files that it names.
 
-use crate::import::REFERENCE_JSON;
 use crate::import::reference_time::{ns_of, unix_seconds};
+use crate::import::{HARNESS_SETTINGS, REFERENCE_JSON};
 use crate::{Error, Result};
 use redline_schemas::time::seconds;
 use redline_schemas::{
     CommandEvent, CommandKind, Corpus, EditManifest, ModelManifest, Participant, ParticipantId, RequestManifest, Session, SessionDir,
-    Status, Transcript, TranscriptKind, fsio, jsonl,
+    Status, Transcript, TranscriptKind, VIEWS, fsio, jsonl,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -131,6 +131,12 @@ impl Export<'_> {
         self.default(&mut o, "frames_dir", json!(format!("frames/{}", e.id)));
         self.times(&mut o, &e.session, e.started_ns, e.stopped_ns);
         o.insert("events".into(), events(&dir, &e.session)?);
+        // A harness tells tokens in and out apart.
+        let settings = dir.path().join(HARNESS_SETTINGS);
+        if settings.is_file() {
+            let said: Map<String, Value> = fsio::read_json(&settings)?;
+            self.default(&mut o, "token_count", said.get("token_counts").cloned().unwrap_or_default());
+        }
         if let Some(u) = &e.usage {
             self.default(&mut o, "token_count", json!({ "total_tokens": u.tokens, "cost_estimate": u.cost_usd }));
         }
@@ -138,11 +144,28 @@ impl Export<'_> {
         if let Some(m) = &e.final_model {
             let to = format!("breps/{}_final.step", e.id);
             self.copy(&dir.path().join(&m.path), &to)?;
-            let brep = json!({ "id": format!("{}_final", e.id), "user": self.user(&e.participant), "step": [to] });
+            let mut brep = json!({ "id": format!("{}_final", e.id), "user": self.user(&e.participant), "step": [to] });
+            for (key, list) in self.views(e, &dir)? {
+                brep[key] = json!(list);
+            }
             merge(&mut o, "brep_end", brep);
         }
         self.done.edits += 1;
         Ok(Value::Object(o))
+    }
+
+    /// Pictures of the edit's result, by kind of file; edits that were recorded have none.
+    fn views(&mut self, e: &EditManifest, dir: &SessionDir) -> Result<BTreeMap<&'static str, Vec<String>>> {
+        let mut pictures: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (view, key) in VIEWS.into_iter().flat_map(|v| [(v, "png"), (v, "jpg")]) {
+            let from = dir.path().join(format!("renders/{view}.{key}"));
+            if from.is_file() {
+                let to = format!("breps/{}_final_{view}.{key}", e.id);
+                self.copy(&from, &to)?;
+                pictures.entry(key).or_default().push(to);
+            }
+        }
+        Ok(pictures)
     }
 
     fn default(&self, o: &mut Map<String, Value>, key: &str, value: Value) {

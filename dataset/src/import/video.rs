@@ -1,5 +1,6 @@
 //! An existing video as a request.
 
+use super::temporary::Temporary;
 use crate::{Error, Result};
 use redline_media::{Verified, VideoInfo};
 use redline_schemas::time::{AudioClock, FrameGrid};
@@ -48,28 +49,6 @@ pub struct ImportedVideo {
     pub copied: bool,
 }
 
-/// A folder that is removed unless it is kept.
-struct Temporary(Option<PathBuf>);
-
-impl Temporary {
-    fn keep_as(mut self, path: &Path) -> Result<()> {
-        if let Some(dir) = &self.0 {
-            std::fs::rename(dir, path).map_err(Error::io(path, "could not put the request in place"))?;
-            self.0 = None;
-            fsio::sync_parent(path).map_err(Error::io(path, "could not sync"))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Some(dir) = &self.0 {
-            let _ = std::fs::remove_dir_all(dir);
-        }
-    }
-}
-
 /// Makes a request of a video.
 ///
 /// H.264 that is at most 720 high on a regular 30 fps grid is copied; anything else is encoded anew.
@@ -90,11 +69,8 @@ pub fn import_video(corpus: &Corpus, job: &VideoImport, progress: &mut dyn FnMut
     if target.path().exists() {
         return Err(redline_schemas::Error::Exists { path: target.path().into() }.into());
     }
-    let dir = fsio::temporary_beside(target.path());
-    let parent = target.path().parent().unwrap_or(corpus.root());
-    std::fs::create_dir_all(parent).map_err(Error::io(parent, "could not create the folder"))?;
-    std::fs::create_dir(&dir).map_err(Error::io(&dir, "could not create the folder"))?;
-    let temporary = Temporary(Some(dir.clone()));
+    let temporary = Temporary::beside(target.path())?;
+    let dir = temporary.path().to_path_buf();
 
     let (session, copied) = Import { file: &job.file, verified: &verified, video: &video, to: SessionDir::new(&dir) }.run(progress)?;
     if let Some(t) = text {

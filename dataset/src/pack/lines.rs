@@ -1,8 +1,9 @@
 //! Reads JSON Lines in parts that are parsed independently: whole small files together, large ones in pieces.
 
-use super::sessions::Scope;
+use super::sessions::SessionInfo;
 use crate::{Error, Result};
-use redline_schemas::{SessionDir, jsonl::MAX_LINE_BYTES};
+use redline_schemas::{Corpus, SessionDir, jsonl::MAX_LINE_BYTES};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -13,20 +14,38 @@ pub(super) const PART_BYTES: u64 = 4 << 20;
 /// Lines of one session's stream: those whose first byte lies in `start..end`.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
-    /// Index into [`Scope::sessions`].
-    pub session: usize,
     pub path: PathBuf,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// Which bytes of a session's stream belong to a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Span {
+    /// Index into the task's sessions.
+    pub session: usize,
     pub start: u64,
     pub end: u64,
     pub file_len: u64,
 }
 
-/// Splits a stream of all sessions into tasks; a task is either whole files or one piece of a large file.
-pub(super) fn plan(scope: &Scope, file: fn(&SessionDir) -> PathBuf) -> Result<Vec<Vec<Piece>>> {
+impl Span {
+    /// Whether it is a part of a larger file.
+    pub(super) fn is_part(&self) -> bool {
+        self.start > 0 || self.end < self.file_len
+    }
+}
+
+/// Splits a stream of all sessions into tasks; a task is either whole files or one span of a large file.
+pub(super) fn plan(
+    corpus: &Corpus,
+    sessions: &[SessionInfo],
+    file: fn(&SessionDir) -> PathBuf,
+) -> Result<Vec<(Vec<SessionInfo>, Vec<Span>)>> {
     let mut tasks = Vec::new();
-    let (mut small, mut small_bytes) = (Vec::new(), 0);
-    for (session, s) in scope.sessions.iter().enumerate() {
-        let path = file(&s.dir);
+    let (mut small, mut small_bytes) = ((Vec::new(), Vec::new()), 0);
+    for s in sessions {
+        let path = file(&s.dir(corpus));
         let len = match std::fs::metadata(&path) {
             Ok(m) => m.len(),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
@@ -35,32 +54,27 @@ pub(super) fn plan(scope: &Scope, file: fn(&SessionDir) -> PathBuf) -> Result<Ve
         if len == 0 {
             continue;
         }
-        if small_bytes + len > PART_BYTES && !small.is_empty() {
+        if small_bytes + len > PART_BYTES && !small.0.is_empty() {
             tasks.push(std::mem::take(&mut small));
             small_bytes = 0;
         }
         if len > PART_BYTES {
             let starts = (0..len).step_by(PART_BYTES as usize);
-            tasks.extend(
-                starts.map(|start| vec![Piece { session, path: path.clone(), start, end: (start + PART_BYTES).min(len), file_len: len }]),
-            );
+            let span = |start| Span { session: 0, start, end: (start + PART_BYTES).min(len), file_len: len };
+            tasks.extend(starts.map(|start| (vec![s.clone()], vec![span(start)])));
         } else {
-            small.push(Piece { session, path, start: 0, end: len, file_len: len });
+            small.1.push(Span { session: small.0.len(), start: 0, end: len, file_len: len });
+            small.0.push(s.clone());
             small_bytes += len;
         }
     }
-    if !small.is_empty() {
+    if !small.0.is_empty() {
         tasks.push(small);
     }
     Ok(tasks)
 }
 
 impl Piece {
-    /// Whether it is a part of a larger file.
-    pub(super) fn is_part(&self) -> bool {
-        self.start > 0 || self.end < self.file_len
-    }
-
     /// Calls `each` for every line that is not blank; `each` says what is wrong with a bad one.
     ///
     /// A torn last line of the file is dropped; its length is returned.
@@ -159,10 +173,7 @@ mod tests {
         let len = std::fs::metadata(path).unwrap().len();
         let mut at: Vec<u64> = cuts.iter().map(|c| c % (len + 1)).chain([0, len]).collect();
         at.sort_unstable();
-        at.windows(2)
-            .map(|w| Piece { session: 0, path: path.into(), start: w[0], end: w[1], file_len: len })
-            .filter(|p| p.start < p.end)
-            .collect()
+        at.windows(2).map(|w| Piece { path: path.into(), start: w[0], end: w[1] }).filter(|p| p.start < p.end).collect()
     }
 
     proptest! {

@@ -1,33 +1,36 @@
 //! Parquet files from a corpus.
 //!
-//! Every table streams: parts are read and parsed in parallel, put in order, and encoded column by column
-//! in parallel. Memory is bounded by a few parts a core and one row group's encoded bytes, whatever the
-//! corpus's size; equal input gives equal bytes on any machine.
+//! Every table streams: it is planned as tasks ([`plan`]), an [`Engine`] makes their rows in parallel, here or on many
+//! machines, and they are put in order and encoded column by column. Memory is bounded by a few parts a core and one row
+//! group's encoded bytes, besides the list of sessions; equal input gives equal bytes on any machines.
 
+mod engine;
 mod lines;
 mod ordered;
+mod rows;
+mod runs;
 mod sessions;
 mod streams;
+mod task;
 mod writer;
 
-pub use sessions::{Scope, SessionInfo, SessionKind};
+pub use engine::{Common, Engine, Here, Parts};
+pub(crate) use rows::instruction;
+pub use sessions::{People, Scope, SessionInfo, SessionKind};
+pub(crate) use task::FIGURES;
+pub use task::{Part, Task, plan};
 pub use writer::DEFAULT_ROW_GROUP_ROWS;
 
-use crate::tables::{self, Table, TableBuilder};
+use crate::tables::{self, Table};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
-use ordered::Ordered;
-use redline_schemas::{Corpus, SessionDir, TranscriptKind, fsio};
+use redline_schemas::{Corpus, fsio};
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use streams::Merge;
 use writer::TableWriter;
-
-/// Sessions or models whose manifests one task reads.
-const MANIFESTS_A_TASK: usize = 64;
-
-/// The largest typed text that is read, bytes.
-const MAX_TEXT_BYTES: u64 = 16 << 20;
 
 /// How to pack.
 #[derive(Debug, Clone)]
@@ -36,11 +39,13 @@ pub struct Options {
     pub row_group_rows: usize,
     /// Tables to write; empty: all.
     pub tables: Vec<String>,
+    /// What makes the rows.
+    pub engine: Arc<dyn Engine>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { row_group_rows: DEFAULT_ROW_GROUP_ROWS, tables: Vec::new() }
+        Self { row_group_rows: DEFAULT_ROW_GROUP_ROWS, tables: Vec::new(), engine: Arc::new(Here) }
     }
 }
 
@@ -84,8 +89,10 @@ pub fn pack(corpus: &Corpus, scope: Scope, out: &Path, options: &Options, progre
     std::fs::create_dir_all(out).map_err(Error::io(out, "could not create the folder"))?;
     let work = Temporary(fsio::temporary_beside(&out.join("tables")));
     std::fs::create_dir(&work.0).map_err(Error::io(&work.0, "could not create the folder"))?;
-    let p = Packer { corpus: Arc::new(corpus.clone()), scope: Arc::new(scope), dir: &work.0, options, progress };
     let (mut packed, mut torn) = (Vec::new(), Vec::new());
+    let edits = scope.sessions.iter().filter(|s| s.kind == SessionKind::Edit).map(|s| s.id.clone()).collect();
+    let common = Arc::new(Common { people: Arc::clone(&scope.people), edits, ..Common::default() });
+    let p = Packer { corpus, scope: &scope, common: &common, dir: &work.0, options, progress };
     for t in tables::ALL.iter().filter(|t| options.tables.is_empty() || options.tables.iter().any(|n| n == t.name)) {
         packed.push(p.table(t, &mut torn)?);
     }
@@ -106,7 +113,7 @@ pub fn pack(corpus: &Corpus, scope: Scope, out: &Path, options: &Options, progre
     fsio::sync_parent(&out.join("x")).map_err(Error::io(out, "could not sync"))?;
     torn.sort();
     torn.dedup();
-    Ok(Summary { tables: packed, unfinished: p.scope.unfinished.clone(), torn })
+    Ok(Summary { tables: packed, unfinished: scope.unfinished, torn })
 }
 
 /// The name of a table's file.
@@ -137,9 +144,11 @@ impl Drop for Temporary {
     }
 }
 
+/// Packs tables into a folder.
 struct Packer<'a> {
-    corpus: Arc<Corpus>,
-    scope: Arc<Scope>,
+    corpus: &'a Corpus,
+    scope: &'a Scope,
+    common: &'a Arc<Common>,
     dir: &'a Path,
     options: &'a Options,
     progress: Progress<'a>,
@@ -147,128 +156,32 @@ struct Packer<'a> {
 
 impl Packer<'_> {
     fn table(&self, t: &'static Table, torn: &mut Vec<PathBuf>) -> Result<Packed> {
-        use tables::{commands, events, marks, renders, selections, strokes, typing};
-        match t.name {
-            "participants" => {
-                let mut b = tables::participants::Builder::default();
-                for p in &self.scope.participants {
-                    tables::participants::append(&mut b, &self.scope.published(&p.id), p);
-                }
-                let batch = b.finish().map_err(Error::arrow(t.name));
-                self.write(t, 1, std::iter::once(batch))
+        let Self { corpus, scope, common, dir, options, progress } = self;
+
+        let tasks = task::plan(corpus, scope, t.name)?;
+        let n = tasks.len();
+        let mut pieces_of: VecDeque<Option<String>> = tasks.iter().map(Task::piece_of).collect();
+        let path = dir.join(file_name(t.name));
+        let mut w = TableWriter::create(t, &path, options.row_group_rows)?;
+        progress(t.name, 0, n);
+        let mut merge = Merge::default();
+        let parts = if n == 0 { Box::new(std::iter::empty()) } else { options.engine.parts(corpus, common, tasks)? };
+        for (i, part) in parts.enumerate() {
+            let mut part = part?;
+            torn.extend(part.torn.drain(..).map(|p| corpus.root().join(p)));
+            let Some(piece_of) = pieces_of.pop_front() else {
+                return Err(Error::Refused(format!("{}: more parts than tasks came back", t.name)));
+            };
+            if let Some(ready) = merge.push(part.batch, piece_of)? {
+                w.write(&ready)?;
             }
-            "models" => {
-                let corpus = Arc::clone(&self.corpus);
-                self.manifests(t, &self.scope.models, move |b, id| {
-                    tables::models::append(b, &corpus.model(id)?);
-                    Ok(())
-                })
-            }
-            "requests" => self.sessions(t, SessionKind::Request, request_row),
-            "edits" => self.sessions(t, SessionKind::Edit, edit_row),
-            "transcripts" => self.sessions(t, SessionKind::Request, transcript_rows),
-            "words" => self.sessions(t, SessionKind::Request, word_rows),
-            "revisions" => self.sessions(t, SessionKind::Request, revision_rows),
-            "ratings" => self.sessions(t, SessionKind::Edit, rating_rows),
-            "events" => self.stream::<events::Builder>(t, SessionDir::input, torn, |b, s, l| {
-                let e: events::Event<'_> = serde_json::from_slice(l).map_err(|e| e.to_string())?;
-                events::append(b, s, &e);
-                Ok(())
-            }),
-            "strokes" => self.stream::<strokes::Builder>(t, SessionDir::strokes, torn, |b, s, l| {
-                strokes::append(b, s, &streams::line(l)?);
-                Ok(())
-            }),
-            "selections" => self.stream::<selections::Builder>(t, SessionDir::selections, torn, |b, s, l| {
-                selections::append(b, s, &streams::line(l)?);
-                Ok(())
-            }),
-            "commands" => self.stream::<commands::Builder>(t, SessionDir::commands, torn, |b, s, l| {
-                commands::append(b, s, &streams::line(l)?);
-                Ok(())
-            }),
-            "typing" => self.stream::<typing::Builder>(t, SessionDir::text_events, torn, |b, s, l| {
-                typing::append(b, s, &streams::line(l)?);
-                Ok(())
-            }),
-            "renders" => self.stream::<renders::Builder>(t, SessionDir::renders, torn, |b, s, l| {
-                renders::append(b, s, &streams::line(l)?);
-                Ok(())
-            }),
-            "marks" => self.stream::<marks::Builder>(t, SessionDir::marks, torn, |b, s, l| {
-                marks::append(b, s, &streams::line(l)?);
-                Ok(())
-            }),
-            other => Err(Error::Refused(format!("nothing packs the table “{other}”"))),
+            progress(t.name, i + 1, n);
         }
-    }
-
-    /// A table with rows made from manifests.
-    fn manifests<B: TableBuilder + 'static, I: Clone + Send + 'static>(
-        &self,
-        t: &'static Table,
-        ids: &[I],
-        append: impl Fn(&mut B, &I) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<Packed> {
-        let tasks: Vec<Vec<I>> = ids.chunks(MANIFESTS_A_TASK).map(<[I]>::to_vec).collect();
-        let n = tasks.len();
-        let batches = Ordered::new(tasks, move |ids| {
-            let mut b = B::default();
-            ids.iter().try_for_each(|id| append(&mut b, id))?;
-            b.finish().map_err(Error::arrow(B::TABLE.name))
-        });
-        self.write(t, n, batches)
-    }
-
-    fn sessions<B: TableBuilder + 'static>(
-        &self,
-        t: &'static Table,
-        kind: SessionKind,
-        append: fn(&mut B, &Corpus, &Scope, &SessionInfo) -> Result<()>,
-    ) -> Result<Packed> {
-        let which: Vec<usize> = (0..self.scope.sessions.len()).filter(|&i| self.scope.sessions[i].kind == kind).collect();
-        let (corpus, scope) = (Arc::clone(&self.corpus), Arc::clone(&self.scope));
-        self.manifests(t, &which, move |b, &i| append(b, &corpus, &scope, &scope.sessions[i]))
-    }
-
-    /// A table with a row a line.
-    fn stream<B: TableBuilder + 'static>(
-        &self,
-        t: &'static Table,
-        file: fn(&SessionDir) -> PathBuf,
-        torn: &mut Vec<PathBuf>,
-        append: streams::AppendLine<B>,
-    ) -> Result<Packed> {
-        let tasks = lines::plan(&self.scope, file)?;
-        let n = tasks.len();
-        let scope = Arc::clone(&self.scope);
-        let mut parts = Ordered::new(tasks, move |pieces: Vec<lines::Piece>| streams::parse(&scope, &pieces, append));
-        let mut merge = streams::Merge::default();
-        let batches = std::iter::from_fn(|| {
-            loop {
-                let ready = match parts.next() {
-                    Some(Ok(mut p)) => {
-                        torn.append(&mut p.torn);
-                        merge.push(p, &self.scope)
-                    }
-                    Some(Err(e)) => Err(e),
-                    None => return merge.finish(&self.scope).transpose(),
-                };
-                if let Some(r) = ready.transpose() {
-                    return Some(r);
-                }
-            }
-        });
-        self.write(t, n, batches)
-    }
-
-    fn write(&self, t: &'static Table, tasks: usize, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Packed> {
-        let path = self.dir.join(file_name(t.name));
-        let mut w = TableWriter::create(t, &path, self.options.row_group_rows)?;
-        (self.progress)(t.name, 0, tasks);
-        for (i, b) in batches.enumerate() {
-            w.write(&b?)?;
-            (self.progress)(t.name, (i + 1).min(tasks), tasks);
+        if !pieces_of.is_empty() {
+            return Err(Error::Refused(format!("{}: {} of {n} parts did not come back", t.name, pieces_of.len())));
+        }
+        if let Some(rest) = merge.finish()? {
+            w.write(&rest)?;
         }
         let (rows, row_groups) = w.finish()?;
         if rows == 0 {
@@ -277,69 +190,4 @@ impl Packer<'_> {
         let bytes = std::fs::metadata(&path).map_err(Error::io(&path, "could not look at"))?.len();
         Ok(Packed { table: t.name, path: Some(path), rows, row_groups, bytes })
     }
-}
-
-fn request_row(b: &mut tables::requests::Builder, corpus: &Corpus, scope: &Scope, s: &SessionInfo) -> Result<()> {
-    let r = corpus.request(&redline_schemas::RequestId::new(&s.id)?)?;
-    tables::requests::append(b, &r, &scope.published(&r.participant), instruction(s)?.as_ref());
-    Ok(())
-}
-
-/// The oracle transcript, else the typed text, else the automatic transcript.
-fn instruction(s: &SessionInfo) -> Result<Option<tables::requests::Instruction>> {
-    use tables::requests::Instruction;
-    if let Some(t) = s.dir.transcript(TranscriptKind::Oracle)? {
-        return Ok(Some(Instruction { text: t.text(), source: "oracle" }));
-    }
-    let typed = s.dir.text();
-    if typed.exists() {
-        let bytes = fsio::read_limited(&typed, MAX_TEXT_BYTES)?;
-        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-        return Ok(Some(Instruction { text, source: "typed" }));
-    }
-    Ok(s.dir.transcript(TranscriptKind::Automatic)?.map(|t| Instruction { text: t.text(), source: "automatic" }))
-}
-
-fn edit_row(b: &mut tables::edits::Builder, corpus: &Corpus, scope: &Scope, s: &SessionInfo) -> Result<()> {
-    let e = corpus.edit(&redline_schemas::EditId::new(&s.id)?)?;
-    tables::edits::append(b, &e, &scope.published(&e.participant));
-    Ok(())
-}
-
-fn transcript_rows(b: &mut tables::transcripts::Builder, _: &Corpus, scope: &Scope, s: &SessionInfo) -> Result<()> {
-    for kind in TranscriptKind::ALL {
-        if let Some(t) = s.dir.transcript(*kind)? {
-            tables::transcripts::append(b, &s.id, &t, &|p| scope.published(p));
-        }
-    }
-    Ok(())
-}
-
-fn word_rows(b: &mut tables::words::Builder, _: &Corpus, _: &Scope, s: &SessionInfo) -> Result<()> {
-    for kind in TranscriptKind::ALL {
-        if let Some(t) = s.dir.transcript(*kind)? {
-            tables::words::append(b, &s.id, s.started_utc, &t);
-        }
-    }
-    Ok(())
-}
-
-fn revision_rows(b: &mut tables::revisions::Builder, _: &Corpus, scope: &Scope, s: &SessionInfo) -> Result<()> {
-    for r in s.dir.revisions()?.iter().flat_map(|h| &h.revisions) {
-        tables::revisions::append(b, r, &|p| scope.published(p));
-    }
-    Ok(())
-}
-
-fn rating_rows(b: &mut tables::ratings::Builder, corpus: &Corpus, scope: &Scope, s: &SessionInfo) -> Result<()> {
-    let Some(all) = s.dir.ratings()? else { return Ok(()) };
-    let request = corpus.edit(&redline_schemas::EditId::new(&s.id)?)?.request;
-    let packed = all.ratings.iter().filter(|r| scope.raters.as_ref().is_none_or(|w| w.contains(&r.rater)));
-    let mut ratings: Vec<_> = packed.map(|r| (scope.published(&r.rater), r)).collect();
-    ratings.sort_by(|a, b| a.0.cmp(&b.0));
-    for (name, r) in ratings {
-        let is_agent = scope.participants.iter().any(|p| p.id == r.rater && p.agent.is_some());
-        tables::ratings::append(b, &s.id, request.as_str(), &name, is_agent, r);
-    }
-    Ok(())
 }

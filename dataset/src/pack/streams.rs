@@ -1,22 +1,16 @@
 //! The tables made of JSON Lines streams: parsed in parts, sorted by session and time.
 
-use super::lines::{self, Piece};
-use super::sessions::{Scope, SessionInfo};
+use super::lines::{self, Piece, Span};
+use super::sessions::SessionInfo;
+use super::task::Part;
 use crate::tables::TableBuilder;
 use crate::{Error, Result};
 use arrow::array::{AsArray, Int64Array, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::Int64Type;
+use redline_schemas::{Corpus, SessionDir};
 use serde::de::DeserializeOwned;
-
-/// A parsed part, sorted in itself.
-pub(super) struct Part {
-    pub batch: RecordBatch,
-    /// The session, when the part is a piece of a large stream.
-    pub piece_of: Option<usize>,
-    /// Files whose torn last line was dropped.
-    pub torn: Vec<std::path::PathBuf>,
-}
+use std::path::{Path, PathBuf};
 
 /// What appends a line to a table.
 pub(super) type AppendLine<B> = fn(&mut B, &SessionInfo, &[u8]) -> Result<(), String>;
@@ -26,21 +20,28 @@ pub(super) fn line<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     serde_json::from_slice(bytes).map_err(|e| e.to_string())
 }
 
-/// Parses the pieces of one task.
-pub(super) fn parse<B: TableBuilder>(scope: &Scope, pieces: &[Piece], append: AppendLine<B>) -> Result<Part> {
+/// Parses the lines of one task.
+pub(super) fn parse<B: TableBuilder>(
+    corpus: &Corpus,
+    sessions: &[SessionInfo],
+    spans: &[Span],
+    file: fn(&SessionDir) -> PathBuf,
+    append: AppendLine<B>,
+) -> Result<Part> {
     let (mut b, mut buf) = (B::default(), Vec::new());
-    let (mut ends, mut torn) = (Vec::with_capacity(pieces.len()), Vec::new());
-    for p in pieces {
-        let Some(session) = scope.sessions.get(p.session) else { continue };
-        if p.for_each_line(&mut buf, |l| append(&mut b, session, l))?.is_some() {
-            torn.push(p.path.clone());
+    let (mut ends, mut torn) = (Vec::with_capacity(spans.len()), Vec::new());
+    for span in spans {
+        let Some(session) = sessions.get(span.session) else { continue };
+        let piece = Piece { path: file(&session.dir(corpus)), start: span.start, end: span.end };
+        if piece.for_each_line(&mut buf, |l| append(&mut b, session, l))?.is_some() {
+            let inside = piece.path.strip_prefix(corpus.root()).map(Path::to_path_buf);
+            torn.push(inside.unwrap_or(piece.path));
         }
         ends.push(b.rows());
     }
     let batch = b.finish().map_err(Error::arrow(B::TABLE.name))?;
     let batch = sort_within(batch, &ends).map_err(Error::arrow(B::TABLE.name))?;
-    let piece_of = pieces.first().filter(|p| p.is_part()).map(|p| p.session);
-    Ok(Part { batch, piece_of, torn })
+    Ok(Part { batch, torn })
 }
 
 fn times(batch: &RecordBatch) -> Option<&Int64Array> {
@@ -66,17 +67,24 @@ fn sort_within(batch: RecordBatch, ends: &[usize]) -> Result<RecordBatch, arrow:
     take_record_batch(&batch, &UInt32Array::from(order))
 }
 
+/// Rows ready for the table, and the folder of the session that they are a piece of.
+struct Held {
+    batch: RecordBatch,
+    piece_of: Option<String>,
+}
+
 /// Sorts across the pieces of a large stream: neighbours that overlap in time are merged.
 #[derive(Default)]
 pub(super) struct Merge {
-    held: Option<Part>,
+    held: Option<Held>,
     /// Last time handed on, of the session in `held`.
-    done: Option<(usize, i64)>,
+    done: Option<(String, i64)>,
 }
 
 impl Merge {
-    /// Takes the next part; what is ready to be written.
-    pub(super) fn push(&mut self, next: Part, scope: &Scope) -> Result<Option<RecordBatch>> {
+    /// Takes the next rows, and the folder of the session when they are a piece of a large stream; what is ready to be written.
+    pub(super) fn push(&mut self, batch: RecordBatch, piece_of: Option<String>) -> Result<Option<RecordBatch>> {
+        let next = Held { batch, piece_of };
         if next.batch.num_rows() == 0 {
             return Ok(None);
         }
@@ -89,7 +97,7 @@ impl Merge {
             && last(&held.batch).zip(first(&next.batch)).is_some_and(|(l, f)| f < l);
         if !overlap {
             self.held = Some(next);
-            return self.hand_on(held, scope).map(Some);
+            return self.hand_on(held).map(Some);
         }
         let (n, total) = (held.batch.num_rows(), held.batch.num_rows() + next.batch.num_rows());
         let merge = || -> Result<RecordBatch, arrow::error::ArrowError> {
@@ -97,23 +105,22 @@ impl Merge {
             sort_within(both, &[total])
         };
         let both = merge().map_err(Error::arrow("events"))?;
-        self.held = Some(Part { batch: both.slice(n, total - n), ..next });
-        self.hand_on(Part { batch: both.slice(0, n), ..held }, scope).map(Some)
+        self.held = Some(Held { batch: both.slice(n, total - n), ..next });
+        self.hand_on(Held { batch: both.slice(0, n), ..held }).map(Some)
     }
 
     /// What is left.
-    pub(super) fn finish(&mut self, scope: &Scope) -> Result<Option<RecordBatch>> {
-        self.held.take().map(|h| self.hand_on(h, scope)).transpose()
+    pub(super) fn finish(&mut self) -> Result<Option<RecordBatch>> {
+        self.held.take().map(|h| self.hand_on(h)).transpose()
     }
 
-    fn hand_on(&mut self, part: Part, scope: &Scope) -> Result<RecordBatch> {
-        if let (Some(s), Some((done_session, done))) = (part.piece_of, self.done)
+    fn hand_on(&mut self, part: Held) -> Result<RecordBatch> {
+        if let (Some(s), Some((done_session, done))) = (&part.piece_of, &self.done)
             && s == done_session
-            && first(&part.batch).is_some_and(|f| f < done)
+            && first(&part.batch).is_some_and(|f| f < *done)
         {
-            let place = scope.sessions.get(s).map(|s| s.dir.path().display().to_string()).unwrap_or_default();
             return Err(Error::Refused(format!(
-                "{place}: a stream is out of order by more than {} MiB of lines; `redline check` names the lines",
+                "{s}: a stream is out of order by more than {} MiB of lines; `redline check` names the lines",
                 lines::PART_BYTES >> 20
             )));
         }

@@ -6,10 +6,12 @@
 mod card;
 mod croissant;
 mod diff;
+mod media;
 mod select;
 mod sums;
 
 pub use diff::{Difference, TableDifference, diff};
+pub use media::{Copied, Media, other_bytes};
 pub use select::{EVALUATION_SPLIT, LeftOut};
 pub(crate) use sums::files_below;
 pub use sums::{Damage, SUMS_FILE, Verified, parse as parse_sums, read as read_sums, verify};
@@ -21,8 +23,10 @@ use crate::{Error, Result};
 use redline_schemas::{Corpus, FORMAT_VERSION, Tool, Utc, fsio, json_schema};
 use semver::Version;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a release says about itself to programs: `release.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -45,6 +49,9 @@ pub struct Manifest {
     pub requests: u64,
     /// Edits in it.
     pub edits: u64,
+    /// Agents' runs in it.
+    #[serde(default)]
+    pub runs: u64,
     /// Models in it.
     pub models: u64,
     /// Participants in it.
@@ -79,9 +86,10 @@ impl Manifest {
     /// One sentence about the release.
     #[must_use]
     pub(crate) fn description(&self) -> String {
+        let runs = if self.runs > 0 { format!(" {} runs of agents at tasks, with every step.", self.runs) } else { String::new() };
         format!(
             "{} requests for changes of {} CAD models, as they were spoken, pointed at, drawn or typed by {} participants, and {} edits that carry them out; \
-             every stream of a session on one clock.",
+             every stream of a session on one clock.{runs}",
             self.requests, self.models, self.participants, self.edits
         )
     }
@@ -94,12 +102,22 @@ const LISTED: usize = 20;
 const CONSENT_RULE: &str = "RL606";
 
 /// How to release.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// What is new, for the changelog.
     pub notes: Option<String>,
     /// How to pack.
     pub pack: pack::Options,
+    /// How media and models get there.
+    pub media: Arc<dyn Media>,
+    /// The time that the release carries; absent: [`redline_schemas::time::made_utc`]. With it given, the same corpus gives the same bytes.
+    pub created_utc: Option<Utc>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { notes: None, pack: pack::Options::default(), media: Arc::new(Copied), created_utc: None }
+    }
 }
 
 /// What was released.
@@ -113,6 +131,9 @@ pub struct Released {
     pub files: usize,
     /// What was left out, and why.
     pub left_out: Vec<LeftOut>,
+    /// Files that lie elsewhere than in the folder already, with their hashes: [`Media`].
+    #[serde(skip)]
+    pub elsewhere: BTreeMap<String, String>,
 }
 
 /// Reads a release's `release.json`.
@@ -143,6 +164,7 @@ pub fn versions(corpus: &Corpus) -> Result<Vec<Version>> {
 /// Refused while [`check::check`] finds an error in anything that would be published. `progress` gets a
 /// step's name, and how much of it is done.
 pub fn release(corpus: &Corpus, version: &Version, options: &Options, progress: pack::Progress<'_>) -> Result<Released> {
+    let created_utc = options.created_utc.map_or_else(redline_schemas::time::made_utc, Ok)?;
     let to = corpus.release_dir(&version.to_string());
     let releases = corpus.root().join("releases");
     std::fs::create_dir_all(&releases).map_err(Error::io(&releases, "could not create the folder"))?;
@@ -155,20 +177,20 @@ pub fn release(corpus: &Corpus, version: &Version, options: &Options, progress: 
         return Err(Error::Refused(format!("version {version} is not above {last}, the newest release")));
     }
     progress("checking", 0, 1);
-    refuse_errors(corpus)?;
+    refuse_errors(corpus, options.pack.engine.as_ref())?;
 
     let work = Temporary(fsio::temporary_beside(&to));
     std::fs::create_dir(&work.0).map_err(Error::io(&work.0, "could not create the folder"))?;
     let corpus_manifest = corpus.manifest()?;
     let selection = select::select(corpus, &corpus_manifest)?;
-    if selection.requests == 0 {
-        return Err(Error::Refused("nothing to release: no request is complete, consented and not rejected".into()));
+    if selection.requests + selection.runs == 0 {
+        return Err(Error::Refused("nothing to release: no request or run is complete, consented and not rejected".into()));
     }
     // Before the long work: a machine without a font can't draw.
     progress("drawing", 0, 1);
-    let stats = Stats::of_scopes(corpus, &selection.parts.iter().map(|p| &p.scope).collect::<Vec<_>>())?;
+    let stats = Stats::of_scopes(corpus, &selection.parts.iter().map(|p| &p.scope).collect::<Vec<_>>(), options.pack.engine.as_ref())?;
     stats::draw(&stats, &work.0.join("plots"))?;
-    copy_files(corpus, &selection, &work.0, progress)?;
+    let elsewhere = options.media.bring(corpus, &selection.files, &work.0, progress)?;
     let mut splits = Vec::new();
     for part in selection.parts {
         let out = work.0.join("tables").join(&part.name);
@@ -182,30 +204,31 @@ pub fn release(corpus: &Corpus, version: &Version, options: &Options, progress: 
         version: version.to_string(),
         licence: corpus_manifest.licence,
         language: corpus_manifest.language,
-        created_utc: chrono::Utc::now(),
+        created_utc,
         requests: selection.requests,
         edits: selection.edits,
+        runs: selection.runs,
         models: selection.models,
         participants: selection.participants,
         splits,
         tool: Tool::redline(),
     };
-    let left_out = selection.left_out.iter().filter(|l| l.kind != "rating").count();
+    let left_out = selection.left_out.iter().filter(|l| !matches!(l.kind, "rating" | "score")).count();
     describe(&work.0, &manifest, &stats, left_out)?;
     let previous = before.last().map(|v| corpus.release_dir(&v.to_string()));
-    changelog(&work.0, &manifest, previous.as_deref(), options.notes.as_deref())?;
-    let files = sums::write(&work.0)?;
+    changelog(&work.0, &manifest, &elsewhere, previous.as_deref(), options.notes.as_deref())?;
+    let files = sums::write(&work.0, &elsewhere)?;
     progress("sealing", 0, 1);
     seal_files(&work.0)?;
     std::fs::rename(&work.0, &to).map_err(Error::io(&to, "could not put in place"))?;
     fsio::sync_parent(&to).map_err(Error::io(&to, "could not sync"))?;
     seal_folders(&to)?;
-    Ok(Released { path: to, manifest, files, left_out: selection.left_out })
+    Ok(Released { path: to, manifest, files, left_out: selection.left_out, elsewhere })
 }
 
 /// Stops a release that would publish something wrong. What is left out anyway may be wrong.
-fn refuse_errors(corpus: &Corpus) -> Result<()> {
-    let report = check::check(corpus, &check::Options::default(), &|_, _| {})?;
+fn refuse_errors(corpus: &Corpus, engine: &dyn pack::Engine) -> Result<()> {
+    let report = check::check_by(corpus, &check::Options::default(), engine, &|_, _| {})?;
     let mut errors: Vec<&check::Finding> = report.findings.iter().filter(|f| f.severity == Severity::Error).collect();
     if errors.is_empty() {
         return Ok(());
@@ -265,30 +288,6 @@ fn remove_tree(dir: &Path) {
     }
 }
 
-/// Copies media and models; one whose hash differs from its manifest's stops the release.
-fn copy_files(corpus: &Corpus, s: &select::Selection, to: &Path, progress: pack::Progress<'_>) -> Result<()> {
-    for (i, (rel, hash)) in s.files.iter().enumerate() {
-        progress("copying", i, s.files.len());
-        let (from, to) = (corpus.root().join(rel), to.join(rel));
-        if !rel.components().all(|c| matches!(c, Component::Normal(_))) {
-            return Err(Error::Refused(format!("{}: a manifest names a file outside its folder", from.display())));
-        }
-        if from.symlink_metadata().is_ok_and(|m| !m.is_file()) {
-            return Err(Error::Refused(format!("{}: not a regular file, so it is not published", from.display())));
-        }
-        if let Some(dir) = to.parent() {
-            std::fs::create_dir_all(dir).map_err(Error::io(dir, "could not create the folder"))?;
-        }
-        std::fs::copy(&from, &to).map_err(Error::io(&from, "could not copy"))?;
-        if let Some(hash) = hash
-            && fsio::sha256_file(&to)? != *hash
-        {
-            return Err(Error::Refused(format!("{}: its bytes are not those that its manifest names", from.display())));
-        }
-    }
-    Ok(())
-}
-
 /// Everything that explains the tables.
 fn describe(dir: &Path, m: &Manifest, stats: &Stats, left_out: usize) -> Result<()> {
     let schemas = dir.join("schemas");
@@ -305,7 +304,7 @@ fn describe(dir: &Path, m: &Manifest, stats: &Stats, left_out: usize) -> Result<
         m.name, m.version, m.licence, m.licence
     );
     fsio::write_atomic(&dir.join("LICENSE"), licence.as_bytes())?;
-    let mut sums = std::collections::BTreeMap::new();
+    let mut sums = BTreeMap::new();
     for s in &m.splits {
         for t in &s.tables {
             let path = format!("tables/{}/{}", s.name, pack::file_name(&t.name));
@@ -317,7 +316,7 @@ fn describe(dir: &Path, m: &Manifest, stats: &Stats, left_out: usize) -> Result<
 }
 
 /// What is new, above what was new before.
-fn changelog(dir: &Path, m: &Manifest, previous: Option<&Path>, notes: Option<&str>) -> Result<()> {
+fn changelog(dir: &Path, m: &Manifest, elsewhere: &BTreeMap<String, String>, previous: Option<&Path>, notes: Option<&str>) -> Result<()> {
     let mut s = format!("# Changelog\n\n## {} ({})\n\n", m.version, m.created_utc.format("%Y-%m-%d"));
     if let Some(n) = notes {
         s += &format!("{}\n\n", n.trim());
@@ -327,7 +326,7 @@ fn changelog(dir: &Path, m: &Manifest, previous: Option<&Path>, notes: Option<&s
         return Ok(fsio::write_atomic(&dir.join("CHANGELOG.md"), s.as_bytes())?);
     };
     // The new release has no checksums yet, and the difference needs them.
-    sums::write(dir)?;
+    sums::write(dir, elsewhere)?;
     let d = diff(previous, dir)?;
     std::fs::remove_file(dir.join(SUMS_FILE)).map_err(Error::io(dir, "could not remove the first checksums"))?;
     for t in &d.tables {

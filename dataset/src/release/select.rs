@@ -1,7 +1,7 @@
 //! What goes into a release: consented, complete, not rejected; and into which split.
 
 use crate::Result;
-use crate::pack::{Scope, SessionKind};
+use crate::pack::{People, Scope, SessionKind};
 use redline_schemas::{
     Corpus, CorpusManifest, EditManifest, FileRef, ModelId, Participant, ParticipantId, RequestId, RequestManifest, Session, Status,
     TranscriptKind, fsio,
@@ -9,6 +9,7 @@ use redline_schemas::{
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Name of the one split of a corpus that is for evaluation only.
 pub const EVALUATION_SPLIT: &str = "test";
@@ -16,7 +17,7 @@ pub const EVALUATION_SPLIT: &str = "test";
 /// Why something was left out.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 pub struct LeftOut {
-    /// `request`, `edit` or `rating`.
+    /// `request`, `edit`, `rating`, `run` or `score`.
     pub kind: &'static str,
     /// Its id.
     pub id: String,
@@ -40,8 +41,17 @@ pub(super) struct Selection {
     pub files: BTreeMap<PathBuf, Option<String>>,
     pub requests: u64,
     pub edits: u64,
+    pub runs: u64,
     pub models: u64,
     pub participants: u64,
+}
+
+/// Models, participants and consented raters of a split.
+#[derive(Default)]
+struct Used {
+    models: BTreeSet<ModelId>,
+    persons: BTreeSet<ParticipantId>,
+    raters: BTreeSet<ParticipantId>,
 }
 
 /// Consent counts when it is to the text in force, as in the check's rule.
@@ -65,9 +75,8 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
     let people: BTreeMap<ParticipantId, Participant> = corpus.participants()?.participants.into_iter().map(|p| (p.id.clone(), p)).collect();
     let mut s = Selection::default();
     let mut part_of: BTreeMap<RequestId, String> = BTreeMap::new();
-    let mut parts: BTreeMap<String, Scope> =
-        split_names(manifest).into_iter().map(|n| (n, Scope { raters: Some(BTreeSet::new()), ..Scope::default() })).collect();
-    let mut used: BTreeMap<String, (BTreeSet<ModelId>, BTreeSet<ParticipantId>)> = BTreeMap::new();
+    let mut parts: BTreeMap<String, Scope> = split_names(manifest).into_iter().map(|n| (n, Scope::default())).collect();
+    let mut used: BTreeMap<String, Used> = BTreeMap::new();
 
     for id in corpus.request_ids()? {
         let m: RequestManifest = corpus.request(&id)?;
@@ -77,7 +86,7 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
         }
         let name = split_of(manifest, m.model.as_ref().map_or(id.as_str(), |m| m.as_str()));
         let dir = corpus.request_dir(&id);
-        let (models, persons) = used.entry(name.clone()).or_default();
+        let Used { models, persons, .. } = used.entry(name.clone()).or_default();
         models.extend(m.model.clone());
         persons.insert(m.participant.clone());
         for kind in TranscriptKind::ALL {
@@ -92,7 +101,7 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
         let folder = PathBuf::from("requests").join(&id);
         session_files(&mut s.files, &folder, &m.session);
         render_files(&mut s.files, &folder, &dir)?;
-        parts.entry(name.clone()).or_default().add(id.as_str(), SessionKind::Request, dir, m.status, m.session.clock.started_utc);
+        parts.entry(name.clone()).or_default().add(id.as_str(), SessionKind::Request, m.status, m.session.clock.started_utc);
         part_of.insert(id, name);
         s.requests += 1;
     }
@@ -104,12 +113,12 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
             continue;
         };
         let dir = corpus.edit_dir(&id);
-        let persons = &mut used.entry(name.clone()).or_default().1;
+        let Used { persons, raters, .. } = used.entry(name.clone()).or_default();
         persons.insert(m.participant.clone());
         for r in dir.ratings()?.into_iter().flat_map(|r| r.ratings) {
             if people.get(&r.rater).is_some_and(|p| consented(manifest, p)) {
                 persons.insert(r.rater.clone());
-                parts.entry(name.clone()).or_default().raters.get_or_insert_default().insert(r.rater);
+                raters.insert(r.rater);
             } else {
                 s.left_out.push(LeftOut { kind: "rating", id: format!("{id} by {}", r.rater), reason: "its rater has not consented" });
             }
@@ -118,22 +127,49 @@ pub(super) fn select(corpus: &Corpus, manifest: &CorpusManifest) -> Result<Selec
         session_files(&mut s.files, &folder, &m.session);
         render_files(&mut s.files, &folder, &dir)?;
         s.files.extend(m.final_model.as_ref().map(|f| file(&folder, f)));
-        parts.entry(name.clone()).or_default().add(id.as_str(), SessionKind::Edit, dir, m.status, m.session.clock.started_utc);
+        parts.entry(name.clone()).or_default().add(id.as_str(), SessionKind::Edit, m.status, m.session.clock.started_utc);
         s.edits += 1;
     }
 
-    let names = new_names(&used.values().flat_map(|(_, p)| p.iter().cloned()).collect());
+    for id in corpus.run_ids()? {
+        let m = corpus.run(&id)?;
+        if let Some(reason) = reason(manifest, m.status, people.get(&m.operator)) {
+            s.left_out.push(LeftOut { kind: "run", id: id.to_string(), reason });
+            continue;
+        }
+        // All runs of a task are in one split.
+        let name = split_of(manifest, m.task.as_str());
+        let folder = PathBuf::from("runs").join(&id);
+        let run = crate::runs::Run::load(corpus.run_dir(&id), m)?;
+        let Used { persons, raters, .. } = used.entry(name.clone()).or_default();
+        persons.insert(run.manifest.operator.clone());
+        for x in &run.scores {
+            if people.get(&x.scorer).is_some_and(|p| consented(manifest, p)) {
+                persons.insert(x.scorer.clone());
+                raters.insert(x.scorer.clone());
+            } else {
+                s.left_out.push(LeftOut { kind: "score", id: format!("{id} by {}", x.scorer), reason: "its scorer has not consented" });
+            }
+        }
+        session_files(&mut s.files, &folder, &run.manifest.session);
+        s.files.extend(run.steps.iter().map(|e| (folder.join(&e.screenshot), Some(e.sha256.clone()))));
+        let m = &run.manifest;
+        parts.entry(name).or_default().add(id.as_str(), SessionKind::Run, m.status, m.session.clock.started_utc);
+        s.runs += 1;
+    }
+
+    let names = new_names(&used.values().flat_map(|u| u.persons.iter().cloned()).collect(), &corpus.names_key()?);
     s.participants = names.len() as u64;
     let mut all_models = BTreeSet::new();
     for (name, mut scope) in parts {
-        let (models, persons) = used.remove(&name).unwrap_or_default();
+        let Used { models, persons, raters } = used.remove(&name).unwrap_or_default();
         if scope.sessions.is_empty() {
             continue;
         }
         all_models.extend(models.iter().cloned());
         scope.models = models.into_iter().collect();
-        scope.participants = persons.iter().filter_map(|p| people.get(p).cloned()).collect();
-        scope.names.clone_from(&names);
+        let participants = persons.iter().filter_map(|p| people.get(p).cloned()).collect();
+        scope.people = Arc::new(People { participants, names: names.clone(), raters: Some(raters) });
         scope.sort();
         s.parts.push(Part { name, scope });
     }
@@ -165,11 +201,10 @@ fn render_files(files: &mut BTreeMap<PathBuf, Option<String>>, folder: &std::pat
     Ok(())
 }
 
-/// New names in an order of chance, so that they can't be computed from the old ones.
-fn new_names(people: &BTreeSet<ParticipantId>) -> BTreeMap<ParticipantId, String> {
-    // The last 16 characters of a ULID are random.
+/// New names in an order that only the corpus's key tells, so that they can't be computed from the old ones.
+fn new_names(people: &BTreeSet<ParticipantId>, key: &str) -> BTreeMap<ParticipantId, String> {
     let mut drawn: Vec<(String, &ParticipantId)> =
-        people.iter().map(|p| (RequestId::generate().as_str().chars().skip(10).collect(), p)).collect();
+        people.iter().map(|p| (fsio::sha256_bytes(format!("{key}\n{p}").as_bytes()), p)).collect();
     drawn.sort();
     let width = people.len().to_string().len().max(2);
     drawn.into_iter().enumerate().map(|(i, (_, p))| (p.clone(), format!("P{:0width$}", i + 1))).collect()
@@ -193,4 +228,19 @@ fn split_of(m: &CorpusManifest, model: &str) -> String {
         }
     }
     last.name.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_depend_on_the_key_alone() {
+        let people: BTreeSet<ParticipantId> = (0..40).map(|i| ParticipantId::new(format!("U{i:02}")).unwrap()).collect();
+        let names = new_names(&people, "a");
+        assert_eq!(names, new_names(&people, "a"));
+        assert_ne!(names, new_names(&people, "b"));
+        let published: BTreeSet<_> = names.values().cloned().collect();
+        assert_eq!(published, (1..=40).map(|i| format!("P{i:02}")).collect());
+    }
 }

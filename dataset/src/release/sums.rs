@@ -57,11 +57,12 @@ pub(crate) fn files_below(dir: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Writes `SHA256SUMS` over everything in `dir`.
-pub(super) fn write(dir: &Path) -> Result<usize> {
+/// Writes `SHA256SUMS` over everything in `dir`, and over what lies elsewhere.
+pub(super) fn write(dir: &Path, elsewhere: &BTreeMap<String, String>) -> Result<usize> {
     let files: Vec<String> = files_below(dir)?.into_iter().filter(|f| f != SUMS_FILE).collect();
-    let sums: BTreeMap<String, String> =
+    let mut sums: BTreeMap<String, String> =
         files.par_iter().map(|f| Ok((f.clone(), fsio::sha256_file(&dir.join(f))?))).collect::<Result<_>>()?;
+    sums.extend(elsewhere.clone());
     fsio::write_atomic(&dir.join(SUMS_FILE), text(&sums).as_bytes())?;
     Ok(sums.len())
 }
@@ -151,7 +152,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, bytes).unwrap();
         }
-        assert_eq!(write(dir.path()).unwrap(), 3);
+        assert_eq!(write(dir.path(), &BTreeMap::new()).unwrap(), 3);
         dir
     }
 

@@ -3,25 +3,24 @@
 //! Words a request, time to produce a request, duration of an edit against its guide time, and
 //! events an edit, each by modality and difficulty; totals; how much was corrected.
 
+pub(crate) mod figures;
 mod measure;
 mod plots;
 
 pub use measure::{Group, Measure, Summary};
 pub use plots::{Plots, draw};
 
-use crate::Result;
-use crate::pack::{Scope, SessionKind};
+use crate::pack::{Common, Engine, FIGURES, Here, Scope, SessionInfo, SessionKind, Task};
+use crate::{Error, Result};
+use arrow::array::AsArray;
+use figures::{Counts, EditFigures, RequestFigures, counts};
 use measure::Values;
 use redline_schemas::time::seconds;
-use redline_schemas::{
-    Corpus, Difficulty, EditId, EditManifest, EventStream, GuideTime, Modality, ModelId, Participant, ParticipantId, RequestId,
-    RequestManifest, Status, Streams, Transcript, TranscriptKind, fsio,
-};
+use redline_schemas::{Corpus, Correction, Difficulty, GuideTime, Modality, ModelId, Participant, ParticipantId, RequestId, Status};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The longest typed text that is counted, bytes.
-const MAX_TEXT_BYTES: u64 = 4 << 20;
+use std::sync::Arc;
 
 /// Everything that is counted and measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -92,54 +91,73 @@ pub struct Corrections {
     pub rounds: Option<Summary>,
 }
 
-fn counts(status: Status) -> bool {
-    matches!(status, Status::Complete | Status::Recovered)
-}
-
-fn streams(s: &Streams) -> impl Iterator<Item = &EventStream> {
-    [&s.input, &s.strokes, &s.selections, &s.commands, &s.text].into_iter().flatten()
-}
-
 impl Stats {
     /// Reads a corpus's manifests and transcripts (streams are not read: their counts are in the manifests).
     pub fn of(corpus: &Corpus) -> Result<Self> {
+        Self::of_by(corpus, &Here)
+    }
+
+    /// The same, read by an engine.
+    pub fn of_by(corpus: &Corpus, engine: &dyn Engine) -> Result<Self> {
+        let session = |id: &str, kind| SessionInfo { id: id.into(), kind, started_utc: chrono::DateTime::UNIX_EPOCH };
         let counted = Counted {
-            requests: corpus.request_ids()?,
-            edits: corpus.edit_ids()?,
+            requests: corpus.request_ids()?.iter().map(|id| session(id.as_str(), SessionKind::Request)).collect(),
+            edits: corpus.edit_ids()?.iter().map(|id| session(id.as_str(), SessionKind::Edit)).collect(),
             models: corpus.model_ids()?.into_iter().collect(),
             people: corpus.participants()?.participants.into_iter().map(|p| (p.id.clone(), p)).collect(),
         };
-        counted.stats(corpus)
+        counted.stats(corpus, engine)
     }
 
     /// The same of a part of a corpus, such as a release.
-    pub fn of_scopes(corpus: &Corpus, scopes: &[&Scope]) -> Result<Self> {
+    pub fn of_scopes(corpus: &Corpus, scopes: &[&Scope], engine: &dyn Engine) -> Result<Self> {
         let mut counted = Counted::default();
         for scope in scopes {
             for s in &scope.sessions {
                 match s.kind {
-                    SessionKind::Request => counted.requests.push(RequestId::new(&s.id)?),
-                    SessionKind::Edit => counted.edits.push(EditId::new(&s.id)?),
+                    SessionKind::Request => counted.requests.push(s.clone()),
+                    SessionKind::Edit => counted.edits.push(s.clone()),
+                    // `redline run report` is about these.
+                    SessionKind::Run => {}
                 }
             }
             counted.models.extend(scope.models.iter().cloned());
-            counted.people.extend(scope.participants.iter().map(|p| (p.id.clone(), p.clone())));
+            counted.people.extend(scope.people.participants.iter().map(|p| (p.id.clone(), p.clone())));
         }
-        counted.stats(corpus)
+        counted.stats(corpus, engine)
     }
 }
 
 /// What is counted.
 #[derive(Default)]
 struct Counted {
-    requests: Vec<RequestId>,
-    edits: Vec<EditId>,
+    requests: Vec<SessionInfo>,
+    edits: Vec<SessionInfo>,
     models: BTreeSet<ModelId>,
     people: BTreeMap<ParticipantId, Participant>,
 }
 
+/// The figures of sessions, in their order.
+fn each<T: DeserializeOwned>(corpus: &Corpus, sessions: &[SessionInfo], engine: &dyn Engine, mut take: impl FnMut(T)) -> Result<()> {
+    let tasks = Task::of_sessions(FIGURES, sessions);
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    let expected = sessions.len();
+    let mut n = 0;
+    for part in engine.parts(corpus, &Arc::new(Common::default()), tasks)? {
+        let part = part?;
+        let rows = part.batch.columns().first().and_then(|c| c.as_string_opt::<i32>());
+        for row in rows.into_iter().flatten().flatten() {
+            take(serde_json::from_str(row).map_err(|e| Error::Refused(format!("figures of another version: {e}")))?);
+            n += 1;
+        }
+    }
+    if n == expected { Ok(()) } else { Err(Error::Refused(format!("the figures of {n} sessions came back, not of {expected}"))) }
+}
+
 impl Counted {
-    fn stats(self, corpus: &Corpus) -> Result<Stats> {
+    fn stats(self, corpus: &Corpus, engine: &dyn Engine) -> Result<Stats> {
         let manifest = corpus.manifest()?;
         let agents: BTreeSet<_> = self.people.values().filter(|p| p.agent.is_some()).map(|p| &p.id).collect();
         let mut t = Totals {
@@ -151,43 +169,43 @@ impl Counted {
         let mut values = Values::default();
         let mut loops = Loops::default();
         let mut cells: BTreeMap<RequestId, (Modality, Difficulty)> = BTreeMap::new();
-        for id in self.requests {
-            let r = corpus.request(&id)?;
-            cells.insert(id, (r.modality, r.difficulty));
+        each(corpus, &self.requests, engine, |r: RequestFigures| {
+            cells.insert(r.id, (r.modality, r.difficulty));
             if !t.take(r.status) {
-                continue;
+                return;
             }
             t.requests += 1;
-            let s = seconds(r.session.duration_ns);
+            let s = seconds(r.duration_ns);
             t.request_hours += s / 3600.0;
-            t.streams(&r.session.streams);
+            t.lines(r.counts);
             values.put("request_seconds", r.modality, r.difficulty, s);
-            if let Some(words) = words(corpus, &r, &mut loops)? {
+            loops.automatic += u64::from(r.automatic);
+            if let Some(c) = &r.correction {
+                loops.see(c);
+            }
+            if let Some(words) = r.words {
                 t.words += words;
                 values.put("words_per_request", r.modality, r.difficulty, words as f64);
             }
-        }
-        for id in self.edits {
-            let e = corpus.edit(&id)?;
+        })?;
+        each(corpus, &self.edits, engine, |e: EditFigures| {
             if !t.take(e.status) {
-                continue;
+                return;
             }
-            t.streams(&e.session.streams);
+            t.lines(e.counts);
             if agents.contains(&e.participant) {
                 t.agent_edits += 1;
-                continue;
+                return;
             }
             t.edits += 1;
-            let s = seconds(duration_ns(&e));
+            let s = seconds(e.duration_ns);
             t.edit_hours += s / 3600.0;
             // An edit of a request that is gone has no modality: it is counted, but in no group.
-            let Some(&(modality, difficulty)) = cells.get(&e.request) else { continue };
+            let Some(&(modality, difficulty)) = cells.get(&e.request) else { return };
             values.put("edit_seconds", modality, difficulty, s);
-            let events: u64 = streams(&e.session.streams).map(|s| s.count).sum();
-            values.put("events_per_edit", modality, difficulty, events as f64);
-            let commands = e.session.streams.commands.as_ref().map_or(0, |s| s.count);
-            values.put("commands_per_edit", modality, difficulty, commands as f64);
-        }
+            values.put("events_per_edit", modality, difficulty, e.counts.events as f64);
+            values.put("commands_per_edit", modality, difficulty, e.counts.commands as f64);
+        })?;
         Ok(Stats {
             corpus: manifest.name,
             totals: t,
@@ -209,39 +227,11 @@ impl Totals {
         counts(status)
     }
 
-    fn streams(&mut self, s: &Streams) {
-        self.events += streams(s).map(|s| s.count).sum::<u64>();
-        self.commands += s.commands.as_ref().map_or(0, |s| s.count);
-        self.renders += s.renders.as_ref().map_or(0, |s| s.count);
+    fn lines(&mut self, c: Counts) {
+        self.events += c.events;
+        self.commands += c.commands;
+        self.renders += c.renders;
     }
-}
-
-/// From the first to the last moment of editing; the session's length where that is not known.
-fn duration_ns(e: &EditManifest) -> i64 {
-    match (e.started_ns, e.stopped_ns) {
-        (Some(a), Some(b)) if b >= a => b.saturating_sub(a),
-        _ => e.session.duration_ns,
-    }
-}
-
-/// Words of a request: of its accepted transcript, else of the automatic one, else of its typed text.
-fn words(corpus: &Corpus, r: &RequestManifest, loops: &mut Loops) -> Result<Option<u64>> {
-    let dir = corpus.request_dir(&r.id);
-    let automatic = dir.transcript(TranscriptKind::Automatic)?;
-    let oracle = dir.transcript(TranscriptKind::Oracle)?;
-    loops.automatic += u64::from(automatic.is_some());
-    if let Some(o) = &oracle {
-        loops.see(o);
-    }
-    if let Some(t) = oracle.or(automatic) {
-        return Ok(Some(t.words().count() as u64));
-    }
-    let path = dir.text();
-    if !path.is_file() {
-        return Ok(None);
-    }
-    let text = fsio::read_limited(&path, MAX_TEXT_BYTES)?;
-    Ok(Some(String::from_utf8_lossy(&text).split_whitespace().count() as u64))
 }
 
 #[derive(Default)]
@@ -256,8 +246,7 @@ struct Loops {
 }
 
 impl Loops {
-    fn see(&mut self, oracle: &Transcript) {
-        let Some(c) = &oracle.correction else { return };
+    fn see(&mut self, c: &Correction) {
         self.accepted += 1;
         self.changed += u64::from(c.changed);
         self.chars.push(c.char_edit_distance as f64);

@@ -8,7 +8,7 @@ table! {
     "commands", sorted by ["session_id", "t_ns"] {
         /// The request or edit during which it happened.
         session_id: Id,
-        /// What the session is: request, edit.
+        /// What the session is: request, edit, run.
         session: Label,
         /// Session time.
         t_ns: Time ["ns"],

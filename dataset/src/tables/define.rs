@@ -35,7 +35,7 @@ pub struct Table {
 }
 
 /// Version of the tables' layout, in every file's metadata. Raise it with any change that a reader can notice.
-pub const TABLES_VERSION: u32 = 1;
+pub const TABLES_VERSION: u32 = 2;
 
 impl Table {
     /// The Arrow schema that readers see: column documentation and units in the fields' metadata,

@@ -14,7 +14,7 @@ pub fn markdown() -> String {
          one); a release holds the same tables. The descriptions and units below are \
          also in each column's Arrow metadata, as `description` and `unit`.\n\n\
          - Times are int64 nanoseconds since the session's start. Columns of type timestamp are the same moments as UTC.\n\
-         - `session_id` is a `request_id` or an `edit_id`; the column `session` says which.\n\
+         - `session_id` is a `request_id`, an `edit_id` or a `run_id`; the column `session` says which.\n\
          - Paths and media are relative to the folder of the corpus or release; media columns have the shape that Hugging Face \
          `datasets` decodes, without bytes.\n\
          - Rows are sorted; every file has a page index, and a Bloom filter for each id column.\n\

@@ -8,7 +8,7 @@ table! {
     "marks", sorted by ["session_id", "t_ns"] {
         /// The request or edit.
         session_id: Id,
-        /// What the session is: request, edit.
+        /// What the session is: request, edit, run.
         session: Label,
         /// Session time, of the span's start where it is one.
         t_ns: Time ["ns"],

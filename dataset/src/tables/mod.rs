@@ -1,7 +1,7 @@
 //! What the published tables hold: one file a table.
 //!
 //! Each declares its row once; schema, builder and documentation follow from that. Tables are long:
-//! a row an event or a word, never a list in a cell. `session_id` is a `request_id` or an `edit_id`;
+//! a row an event or a word, never a list in a cell. `session_id` is a `request_id`, an `edit_id` or a `run_id`;
 //! media columns hold paths relative to the folder that the corpus or release lies in.
 
 mod column;
@@ -14,13 +14,17 @@ pub mod commands;
 pub mod edits;
 pub mod events;
 pub mod marks;
+pub mod metrics;
 pub mod models;
 pub mod participants;
 pub mod ratings;
 pub mod renders;
 pub mod requests;
 pub mod revisions;
+pub mod runs;
+pub mod scores;
 pub mod selections;
+pub mod steps;
 pub mod strokes;
 pub mod transcripts;
 pub mod typing;
@@ -47,6 +51,10 @@ pub const ALL: &[Table] = &[
     renders::TABLE,
     marks::TABLE,
     ratings::TABLE,
+    metrics::TABLE,
+    runs::TABLE,
+    steps::TABLE,
+    scores::TABLE,
 ];
 
 /// The table called `name`.

@@ -8,7 +8,7 @@ table! {
     "renders", sorted by ["session_id", "t_ns"] {
         /// The request or edit that it belongs to.
         session_id: Id,
-        /// What the session is: request, edit.
+        /// What the session is: request, edit, run.
         session: Label,
         /// Session time at which the picture or state was true.
         t_ns: Time ["ns"],

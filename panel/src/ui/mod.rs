@@ -1,5 +1,6 @@
 //! The panel’s window. It draws the state and turns clicks into presses; what they mean is decided in [`crate::state`].
 
+mod caption;
 mod keys;
 mod pages;
 mod parts;
@@ -138,6 +139,8 @@ struct Panel {
     /// Whether the microphone is open for its level.
     listening: bool,
     minimised: bool,
+    /// The area of the screen that is recorded.
+    recorded: Option<Rect>,
     pressed: crossbeam_channel::Receiver<Action>,
     press: crossbeam_channel::Sender<Action>,
 }
@@ -189,6 +192,7 @@ impl Panel {
             away_ns: None,
             listening: true,
             minimised: false,
+            recorded: None,
             pressed,
             press,
             corpus: s.corpus,
@@ -311,6 +315,7 @@ impl Panel {
                     let w = Wishes { options: self.options.clone(), fade_s: self.settings.fade_s, cycle: self.settings.cycle };
                     self.engine.ask(Task::Options(Box::new(w)));
                     if self.state.missing().is_none() && self.state.agreed {
+                        self.recorded = Some(at);
                         self.step_aside(at, ctx);
                     }
                 }
@@ -351,6 +356,8 @@ impl Panel {
                 ctx.send_viewport_cmd(ViewportCommand::OuterPosition(egui::pos2(to.0 as f32 / scale, to.1 as f32 / scale)))
             }
             Some(_) => {}
+            // What is typed is typed into this window: it stays.
+            None if self.state.choice.modality == Modality::Text => self.recorded = None,
             None => self.minimised = true,
         }
     }
@@ -436,7 +443,14 @@ impl Panel {
     }
 
     fn phase_changed(&mut self, ctx: &egui::Context) {
+        // What had the keyboard on the page before is gone, or means something else now.
+        ctx.memory_mut(|m| {
+            if let Some(id) = m.focused() {
+                m.surrender_focus(id);
+            }
+        });
         match self.state.phase {
+            Phase::Live { .. } if self.state.choice.modality == Modality::Text => ctx.send_viewport_cmd(ViewportCommand::Focus),
             Phase::Starting | Phase::Live { .. } if self.minimised => ctx.send_viewport_cmd(ViewportCommand::Minimized(true)),
             Phase::Setup | Phase::Review(_) if self.minimised => {
                 self.minimised = false;
@@ -491,6 +505,7 @@ impl eframe::App for Panel {
         let ctx = ui.ctx().clone();
         self.window_keys(&ctx);
         self.show(ui);
+        self.caption(&ctx);
     }
 
     fn on_exit(&mut self, _: Option<&eframe::glow::Context>) {

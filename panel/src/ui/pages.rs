@@ -240,7 +240,13 @@ impl Panel {
                 ui.add(TextEdit::singleline(&mut self.region).hint_text("1280x720+0+0").desired_width(f32::INFINITY));
             }),
             Area::Monitor => {
-                ui.label(RichText::new("Everything on the screen is recorded; this window hides itself.").color(p.faint));
+                let stays = self.state.choice.modality == Modality::Text && self.monitors.len() < 2;
+                let text = if stays {
+                    "Everything on the screen is recorded, this window too: you type into it."
+                } else {
+                    "Everything on the screen is recorded; this window hides itself."
+                };
+                ui.label(RichText::new(text).color(p.faint));
             }
         }
         let before = self.microphone.clone();
@@ -312,7 +318,11 @@ impl Panel {
             );
         });
         let ctx = ui.ctx().clone();
-        if wide(ui, "I agree", p.accent, p.on_accent, 44.0).clicked() {
+        let agree = wide(ui, "I agree", p.accent, p.on_accent, 44.0);
+        if ui.memory(|m| m.focused().is_none()) {
+            agree.request_focus();
+        }
+        if agree.clicked() {
             self.do_press(&Press::Agree, &ctx);
         }
         if buttons(ui, &["Not now  Esc"]).is_some() {

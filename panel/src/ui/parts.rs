@@ -140,8 +140,10 @@ pub fn sentence(problem: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     let microphone = text.starts_with("no microphone");
-    let advice = if microphone { " Choose another one under Microphone, or None." } else { "" };
-    first + letters.as_str() + advice
+    if microphone {
+        return first + letters.as_str().trim_end_matches('.') + ". Choose another one under Microphone, or None.";
+    }
+    first + letters.as_str()
 }
 
 #[cfg(test)]
@@ -150,6 +152,8 @@ mod tests {
 
     #[test]
     fn errors_and_figures_for_people() {
+        let e = "no microphone to record: none has “x” in its name\n\nhint: `redline doctor` lists them";
+        assert_eq!(sentence(e), "No microphone to record: none has “x” in its name. Choose another one under Microphone, or None.");
         let e = "no microphone to record: it is gone.\n\nhint: `redline doctor` lists them";
         assert_eq!(sentence(e), "No microphone to record: it is gone. Choose another one under Microphone, or None.");
         assert_eq!(sentence("/a/b: is full"), "/a/b: is full");

@@ -30,7 +30,7 @@ pub fn ask(corpus: &Corpus, command: &Command) -> Result<serde_json::Value> {
     let nobody = |e: std::io::Error| Error::Device {
         what: format!("no recorder is at work in {}", corpus.root().display()),
         reason: e.to_string(),
-        hint: "start one with `redline record` or `redline panel`, or name its corpus with --corpus",
+        hint: "start one with `redline record`, `redline run start` or `redline panel`, or name its corpus with --corpus",
     };
     let broken = SchemaError::io(&path, "could not talk to the recorder");
     let stream = UnixStream::connect(&path).map_err(nobody)?;

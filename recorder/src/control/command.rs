@@ -45,6 +45,16 @@ pub enum Pen {
     Tool(Tool),
 }
 
+/// How an agent's run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct EndRun {
+    /// Why.
+    pub stop: redline_schemas::RunStop,
+    /// What the agent says of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_success: Option<bool>,
+}
+
 /// A command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
@@ -68,6 +78,10 @@ pub enum Command {
     Cut(f64),
     /// The typed text is now this.
     Text(String),
+    /// An agent's next step, see [`crate::steps::StepAsked`].
+    Step(crate::steps::StepAsked),
+    /// An agent's run ends.
+    EndRun(EndRun),
     /// Ends the recording and keeps it.
     Stop,
     /// Ends the recording and puts it into the bin.
@@ -95,7 +109,7 @@ pub const WIDTHS: std::ops::RangeInclusive<f32> = 1.0..=40.0;
 pub const MAX_CUT_S: f64 = 3600.0;
 
 const COMMANDS: &str = "draw on|off, pen colour|width|tool|cycle VALUE, undo, clear, pause, resume, mark [NOTE], cut SECONDS, \
-                        text TEXT, stop, discard, status";
+                        text TEXT, step JSON, end-run JSON, stop, discard, status";
 
 impl FromStr for Command {
     type Err = Error;
@@ -125,6 +139,8 @@ impl FromStr for Command {
             },
             // A JSON string, so that the text may hold newlines; anything else is taken as it is.
             "text" => Ok(Self::Text(serde_json::from_str(rest).unwrap_or_else(|_| rest.to_owned()))),
+            "step" => serde_json::from_str(rest).map(Self::Step).map_err(|e| bad(format!("“step” takes a JSON object ({e})"))),
+            "end-run" => serde_json::from_str(rest).map(Self::EndRun).map_err(|e| bad(format!("“end-run” takes a JSON object ({e})"))),
             "stop" => bare(Self::Stop),
             "discard" => bare(Self::Discard),
             "status" => bare(Self::Status),
@@ -194,6 +210,8 @@ impl fmt::Display for Command {
             Self::Mark(Some(n)) => write!(f, "mark {}", n.replace(['\n', '\r'], " ")),
             Self::Cut(s) => write!(f, "cut {s}"),
             Self::Text(t) => write!(f, "text {}", serde_json::Value::from(t.as_str())),
+            Self::Step(s) => write!(f, "step {}", serde_json::to_string(s).map_err(|_| fmt::Error)?),
+            Self::EndRun(e) => write!(f, "end-run {}", serde_json::to_string(e).map_err(|_| fmt::Error)?),
             Self::Stop => f.write_str("stop"),
             Self::Discard => f.write_str("discard"),
             Self::Status => f.write_str("status"),
@@ -226,6 +244,9 @@ mod tests {
             "mark this hole",
             "cut 5.5",
             "text \"a\\nb \u{5d0}\"",
+            "step {\"action\":{\"kind\":\"click\",\"x\":1.0,\"y\":2.0,\"button\":1},\"note\":\"a\\nb\"}",
+            "step {}",
+            "end-run {\"stop\":\"done\",\"claimed_success\":true}",
             "stop",
             "discard",
             "status",

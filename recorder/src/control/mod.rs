@@ -5,5 +5,5 @@ mod command;
 mod server;
 
 pub use client::{ask, socket_of};
-pub use command::{Command, MAX_CUT_S, PALETTE, Pen, Tool, WIDTHS, colour_name, parse_colour};
+pub use command::{Command, EndRun, MAX_CUT_S, PALETTE, Pen, Tool, WIDTHS, colour_name, parse_colour};
 pub use server::{Ask, Server};

@@ -26,9 +26,13 @@ async fn send(
         let item = app.flow.visible(who, &request)?;
         Ok(file(&app.flow.corpus.request_dir(&item.request)))
     });
-    let path = path.await?;
-    let sent = ServeFile::new(&path).try_call(asked).await;
-    let mut answer = sent.map_err(|e| Error::NotFound(format!("this request's {kind} can't be read: {}", e.kind())))?.into_response();
+    serve_file(&path.await?, asked, kind).await
+}
+
+/// Sends a file of this kind.
+pub(super) async fn serve_file(path: &std::path::Path, asked: Request, kind: &'static str) -> Reply<Response> {
+    let sent = ServeFile::new(path).try_call(asked).await;
+    let mut answer = sent.map_err(|e| Error::NotFound(format!("this {kind} can't be read: {}", e.kind())))?.into_response();
     if answer.status().is_success() {
         answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));

@@ -5,11 +5,13 @@ mod error;
 mod limits;
 mod media;
 mod peaks;
+mod rate;
 mod read;
 mod security;
 mod who;
 mod work;
 
+use crate::rate::Viewer;
 use crate::{Error, Flow, Realigner, Result};
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
@@ -33,6 +35,8 @@ pub struct Options {
     pub public_url: Option<String>,
     /// Aligns accepted texts again; without it they wait.
     pub realigner: Option<Arc<dyn Realigner>>,
+    /// Draws models for raters; without it nothing can be rated.
+    pub viewer: Option<Arc<dyn Viewer>>,
 }
 
 /// What every handler needs.
@@ -47,6 +51,7 @@ pub(crate) struct App {
     /// Wakes the worker that aligns again.
     pub realign: Notify,
     pub can_realign: bool,
+    pub viewer: Option<Arc<dyn Viewer>>,
 }
 
 type AppState = Arc<App>;
@@ -88,6 +93,7 @@ pub fn serve(flow: Flow, options: Options, ready: impl FnOnce(&str) + Send) -> R
             people: Mutex::default(),
             realign: Notify::new(),
             can_realign: options.realigner.is_some(),
+            viewer: options.viewer,
         });
         blocking(&app, start).await?;
         let scanner = tokio::spawn(scan_for_ever(app.clone()));
@@ -128,6 +134,12 @@ fn router(app: AppState) -> axum::Router {
         .route(&one("/reject"), post(work::reject).delete(work::take_back))
         .route(&one("/realign"), post(work::realign))
         .route("/api/edits/{id}/reject", post(work::reject_edit).delete(work::take_back_edit))
+        .route("/api/rate", get(rate::list))
+        .route("/api/rate/{key}", get(rate::details).put(rate::rate))
+        .route("/api/rate/{key}/events", get(rate::events))
+        .route("/api/rate/{key}/audio", get(rate::audio))
+        .route("/api/rate/{key}/video", get(rate::video))
+        .route("/api/rate/{key}/views/{which}/{view}", get(rate::view))
         .fallback(|| async { error::Refusal::from(Error::NotFound("no such page".into())) })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(app.clone(), security::guard))
@@ -144,6 +156,7 @@ pub(crate) async fn blocking<T: Send + 'static>(app: &AppState, f: impl FnOnce(&
 fn start(app: &App) -> Result<()> {
     app.flow.store.resume_realignments()?;
     app.flow.scan()?;
+    app.flow.assign_ratings()?;
     let (_, failed) = app.flow.export_pending()?;
     for (id, e) in failed {
         tracing::error!("{id}: the accepted transcript could not be written: {e}");
@@ -156,6 +169,7 @@ async fn scan_for_ever(app: AppState) {
         tokio::time::sleep(SCAN_EVERY).await;
         let round = |app: &App| {
             app.flow.scan()?;
+            app.flow.assign_ratings()?;
             app.flow.export_pending()
         };
         match blocking(&app, round).await {

@@ -11,7 +11,7 @@ use crate::{Error, Person, Result};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use redline_schemas::{
-    EventStream, RequestId, RequestManifest, ReviewState, Role, SelectionEvent, SelectionKind, Session, Status, StrokeEvent,
+    EventStream, RequestId, RequestManifest, ReviewState, Role, SelectionEvent, SelectionKind, Session, SessionDir, Status, StrokeEvent,
     TranscriptKind, jsonl, time::seconds,
 };
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ pub(super) async fn audit(State(app): State<AppState>, Query(q): Query<AuditQuer
 }
 
 /// Points of the map from a file's seconds to session time; straight lines between them.
-fn time_maps(s: &Session) -> (Value, Value) {
+pub(super) fn time_maps(s: &Session) -> (Value, Value) {
     let audio = s.streams.audio.as_ref().map(|a| {
         let rate = f64::from(a.clock.sample_rate.max(1));
         let point = |sample: f64| a.clock.t_ns_of_sample(sample).map(|t| (sample / rate, t));
@@ -196,15 +196,18 @@ pub(super) async fn events(State(app): State<AppState>, Path(request): Path<Stri
     let value = who.run(&app, &what, move |app: &App, who| {
         let request: RequestId = id(&request)?;
         app.flow.visible(who, &request)?;
-        let m = app.flow.corpus.request(&request)?;
-        let dir = app.flow.corpus.request_dir(&request);
-        let s = &m.session.streams;
-        let strokes: Vec<StrokeEvent> = stream(s.strokes.as_ref(), dir.strokes(), |_| true)?;
-        let selections: Vec<SelectionEvent> =
-            stream(s.selections.as_ref(), dir.selections(), |e: &SelectionEvent| e.kind != SelectionKind::Preselected)?;
-        Ok(json!({ "strokes": strokes, "selections": selections }))
+        events_of(&app.flow.corpus.request(&request)?, &app.flow.corpus.request_dir(&request))
     });
     Ok(Json(value.await?))
+}
+
+/// Strokes and selections of a request.
+pub(super) fn events_of(m: &RequestManifest, dir: &SessionDir) -> Result<Value> {
+    let s = &m.session.streams;
+    let strokes: Vec<StrokeEvent> = stream(s.strokes.as_ref(), dir.strokes(), |_| true)?;
+    let selections: Vec<SelectionEvent> =
+        stream(s.selections.as_ref(), dir.selections(), |e: &SelectionEvent| e.kind != SelectionKind::Preselected)?;
+    Ok(json!({ "strokes": strokes, "selections": selections }))
 }
 
 /// The edits that carried out a request, for those who judge them.

@@ -14,7 +14,7 @@ use redline_schemas::{EditId, RequestId, RevisionId};
 use serde_json::{Value, json};
 
 /// A JSON body; what is none is refused in the same form as everything else.
-pub(super) struct Body<T>(T);
+pub(super) struct Body<T>(pub T);
 
 impl<T: serde::de::DeserializeOwned> FromRequest<AppState> for Body<T> {
     type Rejection = super::error::Refusal;

@@ -129,4 +129,26 @@ pub(super) const STEPS: &[&str] = &[
         AND request NOT IN (SELECT request FROM originals UNION SELECT request FROM drafts UNION SELECT request FROM revisions
             UNION SELECT request FROM claims UNION SELECT request FROM effort UNION SELECT request FROM realignments);
 ",
+    r"
+    -- Who rates which edit. Pages know a task by its key: an edit's id may hold the name of its maker.
+    CREATE TABLE rate_seed (
+        one         INTEGER PRIMARY KEY CHECK (one = 1),
+        seed        TEXT NOT NULL
+    );
+    CREATE TABLE rate_tasks (
+        edit        TEXT NOT NULL,
+        rater       TEXT NOT NULL,
+        key         TEXT NOT NULL UNIQUE,
+        place       TEXT NOT NULL,
+        assigned_ms INTEGER NOT NULL,
+        instruction INTEGER CHECK (instruction BETWEEN 1 AND 7),
+        quality     INTEGER CHECK (quality BETWEEN 1 AND 7),
+        comment     TEXT,
+        active_ms   INTEGER NOT NULL DEFAULT 0,
+        done_ms     INTEGER,
+        PRIMARY KEY (edit, rater),
+        CHECK ((done_ms IS NULL) = (instruction IS NULL) AND (done_ms IS NULL) = (quality IS NULL))
+    ) WITHOUT ROWID;
+    CREATE INDEX rate_tasks_by_rater ON rate_tasks (rater, place);
+",
 ];

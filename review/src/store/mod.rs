@@ -5,6 +5,7 @@ mod drafts;
 pub(crate) mod items;
 mod migrations;
 mod people;
+pub(crate) mod rating;
 mod realignments;
 mod revisions;
 pub mod transfer;

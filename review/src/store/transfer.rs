@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::{Error, Result};
-use redline_schemas::{Difficulty, Modality, ParticipantId, RequestId, ReviewState, RevisionId, Word};
+use redline_schemas::{Difficulty, EditId, Modality, ParticipantId, RequestId, ReviewState, RevisionId, Word};
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub const VERSION: u32 = 1;
 
 /// Tables in an order in which references hold.
-const TABLES: [&str; 7] = ["items", "originals", "revisions", "decisions", "drafts", "effort", "realignments"];
+const TABLES: [&str; 9] = ["items", "originals", "revisions", "decisions", "drafts", "effort", "realignments", "rate_seed", "rate_tasks"];
 
 /// The whole state.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,7 +65,8 @@ fn check(table: &str, column: &str, v: &Value) -> Result<()> {
     let ok = match (table, column) {
         ("audit", _) => true,
         (_, "request") => RequestId::new(s).is_ok(),
-        (_, "requestor" | "author" | "reviewer" | "participant") => ParticipantId::new(s).is_ok(),
+        (_, "edit") => EditId::new(s).is_ok(),
+        (_, "requestor" | "author" | "reviewer" | "participant" | "rater") => ParticipantId::new(s).is_ok(),
         (_, "revision" | "base" | "exported") | ("revisions", "id") => RevisionId::new(s).is_ok(),
         (_, "modality") => s.parse::<Modality>().is_ok(),
         (_, "difficulty") => s.parse::<Difficulty>().is_ok(),
@@ -123,12 +124,18 @@ impl Store {
             return Err(Error::Invalid(format!("unknown table “{t}”")));
         }
         self.write(move |db| {
-            let used: i64 = db.query_row("SELECT (SELECT count(*) FROM revisions) + (SELECT count(*) FROM drafts)", [], |r| r.get(0))?;
+            let used: i64 = db.query_row(
+                "SELECT (SELECT count(*) FROM revisions) + (SELECT count(*) FROM drafts)
+                + (SELECT count(*) FROM rate_tasks WHERE done_ms IS NOT NULL)",
+                [],
+                |r| r.get(0),
+            )?;
             if used > 0 {
                 return Err(Error::State("this corpus has corrections already; import into one without (nothing was changed)".into()));
             }
             db.execute_batch(
-                "DELETE FROM claims; DELETE FROM realignments; DELETE FROM effort; DELETE FROM originals; DELETE FROM items;",
+                "DELETE FROM claims; DELETE FROM realignments; DELETE FROM effort; DELETE FROM originals; DELETE FROM items;
+                 DELETE FROM rate_tasks; DELETE FROM rate_seed;",
             )?;
             let mut count = 0;
             for t in TABLES {

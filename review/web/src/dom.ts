@@ -23,7 +23,7 @@ export function say(text: string): void {
 }
 
 /** What a server said, as a sentence of its own. */
-export const sentence = (text: string): string => text.replace(/^./u, (c) => c.toUpperCase()) + (/[.!?…]$/.test(text) ? '' : '.');
+export const sentence = (text: string): string => (/^[\w-]+\.\w/.test(text) ? text : text.replace(/^./u, (c) => c.toUpperCase())) + (/[.!?…]$/.test(text) ? '' : '.');
 
 /** A dialog that is gone once closed; resolves with what its button returned. */
 export function ask<T>(title: string, body: Node[], buttons: { label: string; primary?: boolean; value: () => T | undefined }[], wide = false): Promise<T | undefined> {

@@ -25,10 +25,22 @@ export const ACTIONS = {
   sendBack: ['Return with a comment', ['Alt+KeyR', 'KeyR']],
   next: ['Next request in the queue', ['Alt+KeyG', 'KeyG']],
   queue: ['Back to the queue', ['Alt+KeyQ', 'KeyQ']],
+  nextView: ['Next view of the models', ['KeyV']],
+  previousView: ['View before', ['Shift+KeyV']],
+  save: ['Save the scores and go on', ['Ctrl+Enter']],
   help: ['Show the shortcuts', ['Alt+Slash', 'Shift+Slash']],
 } as const satisfies Record<string, readonly [string, readonly string[]]>;
 
 export type Action = keyof typeof ACTIONS;
+export type Place = 'review' | 'rating';
+
+const ONLY_RATING: readonly Action[] = ['nextView', 'previousView', 'save'];
+const IN: Record<Place, readonly Action[]> = {
+  review: (Object.keys(ACTIONS) as Action[]).filter((a) => !ONLY_RATING.includes(a)),
+  rating: ['nextView', 'previousView', 'play', 'back', 'forward', 'save', 'help'],
+};
+/** What can be pressed but not changed. */
+const FIXED: Record<Place, readonly (readonly [string, string])[]> = { review: [], rating: [['Score: first what was asked, then the model', '1 – 7']] };
 const STORED = 'redline.keys';
 let changed: Partial<Record<Action, string[]>> = read();
 
@@ -42,7 +54,7 @@ export const keysOf = (a: Action): readonly string[] => changed[a] ?? ACTIONS[a]
 function combination(e: KeyboardEvent): string {
   const ctrl = e.ctrlKey || e.metaKey;
   const help = e.key === '?';
-  const key = /^[a-z]$/i.test(e.key) ? `Key${e.key.toUpperCase()}` : help ? 'Slash' : e.code;
+  const key = /^[a-z]$/i.test(e.key) ? `Key${e.key.toUpperCase()}` : help ? 'Slash' : e.code === 'NumpadEnter' ? 'Enter' : e.code;
   return `${ctrl ? 'Ctrl+' : ''}${e.altKey ? 'Alt+' : ''}${e.shiftKey || help ? 'Shift+' : ''}${key}`;
 }
 
@@ -55,10 +67,12 @@ export function readable(keys: string): string {
   return keys.split('+').map((k) => NAMES[k] ?? k.replace(/^(Key|Digit)/, '')).join(' + ');
 }
 export const hint = (a: Action): string => keysOf(a).map(readable).join(' or ');
+/** The shortest of an action's keys, where there is little room. */
+export const brief = (a: Action): string => keysOf(a).map(readable).reduce((x, y) => (y.length < x.length ? y : x));
 
 const typing = (e: Event): boolean => {
   const t = e.target;
-  return t instanceof HTMLElement && (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName));
+  return t instanceof HTMLElement && (t.isContentEditable || /^(TEXTAREA|SELECT)$/.test(t.tagName) || (t instanceof HTMLInputElement && t.type !== 'radio'));
 };
 
 /** Calls the handler of what was pressed; plain keys only outside of text, and not on a pressed button. */
@@ -68,6 +82,7 @@ export function listen(handlers: Partial<Record<Action, () => void>>): () => voi
     const pressed = combination(e);
     const plain = !/Ctrl\+|Alt\+/.test(pressed) && pressed !== 'Escape';
     if (plain && typing(e)) return;
+    if (/^Arrow/.test(pressed) && e.target instanceof HTMLInputElement) return;
     if (plain && /^(Space|Enter)$/.test(pressed) && e.target instanceof HTMLElement && /^(BUTTON|A|SUMMARY)$/.test(e.target.tagName)) return;
     for (const a of Object.keys(handlers) as Action[]) {
       if (keysOf(a).includes(pressed)) { e.preventDefault(); handlers[a]?.(); return; }
@@ -77,12 +92,13 @@ export function listen(handlers: Partial<Record<Action, () => void>>): () => voi
   return () => document.removeEventListener('keydown', down);
 }
 
-export function showHelp(): void {
+export function showHelp(place: Place): void {
   if (document.querySelector('dialog[open]')) return;
   const body = h('tbody');
   const note = h('p', { class: 'muted', role: 'status' }, 'Plain keys work outside of the text; with Alt or Ctrl they work everywhere.');
   const draw = (): void => {
-    body.replaceChildren(...(Object.keys(ACTIONS) as Action[]).map((a) => {
+    const fixed = FIXED[place].map(([what, keys]) => h('tr', {}, h('th', { scope: 'row' }, what), h('td', {}, h('kbd', {}, keys)), h('td')));
+    body.replaceChildren(...fixed, ...IN[place].map((a) => {
       const change = h('button', { type: 'button', class: 'small', 'aria-label': `Change the keys of: ${ACTIONS[a][0]}` }, 'Change');
       change.addEventListener('click', () => {
         change.textContent = 'Press keys…';
@@ -91,8 +107,11 @@ export function showHelp(): void {
           e.preventDefault(); e.stopPropagation();
           document.removeEventListener('keydown', take, true);
           const keys = combination(e);
-          const other = (Object.keys(ACTIONS) as Action[]).find((o) => o !== a && keysOf(o).includes(keys));
-          if (other) note.textContent = `${readable(keys)} belongs to “${ACTIONS[other][0]}” already.`;
+          // In another place a key may mean something else.
+          const together = (Object.keys(IN) as Place[]).filter((p) => IN[p].includes(a)).flatMap((p) => IN[p]);
+          const other = together.find((o) => o !== a && keysOf(o).includes(keys));
+          if (IN.rating.includes(a) && /^(Digit|Numpad)[1-7]$/.test(keys)) note.textContent = `${readable(keys)} is a score.`;
+          else if (other) note.textContent = `${readable(keys)} belongs to “${ACTIONS[other][0]}” already.`;
           else { changed = { ...changed, [a]: [keys] }; localStorage.setItem(STORED, JSON.stringify(changed)); }
           draw();
         };

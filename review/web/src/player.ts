@@ -42,10 +42,12 @@ export class Player {
     if (this.loop && this.playing && (t >= this.loop.end || t < this.loop.start - 5e8)) { this.seek(this.loop.start); t = this.loop.start; }
     if (this.video && this.video !== this.leader && this.video.readyState > 0) {
       const want = Math.max(0, along(this.videoMap, t, 1));
-      const off = Math.abs(this.video.currentTime - want);
       const past = want >= this.video.duration;
+      // Sound may last longer: then the last picture is seen.
+      const to = past ? Math.max(0, this.video.duration - 0.001) : want;
+      const off = Math.abs(this.video.currentTime - to);
       if (this.video.playbackRate !== this.leader.playbackRate) this.video.playbackRate = this.leader.playbackRate;
-      if (!past && !this.video.seeking && off > (this.playing ? 0.12 : 0.02)) this.video.currentTime = want;
+      if (!this.video.seeking && off > (this.playing ? 0.12 : 0.02)) this.video.currentTime = to;
       if (this.playing && this.video.paused && !past) void this.video.play().catch(() => {});
       if (!this.playing && !this.video.paused) this.video.pause();
     }

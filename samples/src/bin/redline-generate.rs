@@ -22,12 +22,19 @@ struct Args {
     /// Pictures of the models while they are edited
     #[arg(long, default_value_t = Size::PAPER.renders)]
     renders: u64,
+    /// A manifest and this many input events for each request, and nothing else: for very many
+    #[arg(long, value_name = "EVENTS", conflicts_with_all = ["edits_per_request", "events", "renders"])]
+    light: Option<u64>,
 }
 
 fn main() -> ExitCode {
     let a = Args::parse();
     let size = Size { requests: a.requests, edits_per_request: a.edits_per_request, events: a.events, renders: a.renders };
-    match redline_samples::generate(&a.dir, &size) {
+    let made = match a.light {
+        Some(events) => redline_samples::light::generate(&a.dir, u64::from(a.requests), events),
+        None => redline_samples::generate(&a.dir, &size),
+    };
+    match made {
         Ok(made) => {
             println!(
                 "{} models, {} requests, {} edits, {} events, {} renders",

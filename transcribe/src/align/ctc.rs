@@ -14,6 +14,9 @@ const FILLER_PRICE: f32 = 4.0;
 const SKIP_PRICE: f32 = 6.0;
 /// The same for a wildcard, which usually is not said at all.
 const SKIP_WILDCARD_PRICE: f32 = 1.5;
+/// Price, in log probability a phone, of a pronunciation that is another one without its beginning
+/// ("point five" for "zero point five"): what is not heard in noise may still be said.
+const SHORTENED_PRICE: f32 = 2.0;
 /// Price a frame of a wildcard's sound.
 const WILDCARD_PRICE: f32 = 1.0;
 /// No frame of a phone counts worse than this: one slurred phone must not decide.
@@ -44,6 +47,8 @@ struct State {
     /// Row of the frame's emission table.
     emission: usize,
     from: Vec<u32>,
+    /// Price of entering it from another state.
+    entry: f32,
 }
 
 struct Network {
@@ -118,6 +123,8 @@ impl Network {
                 n.skip.push(SKIP_WILDCARD_PRICE);
             } else {
                 for (way, phones) in ways.iter().enumerate() {
+                    let longer = ways.iter().filter(|o| o.len() > phones.len() && o.ends_with(phones)).map(Vec::len).min();
+                    let shortened = longer.map_or(0.0, |l| SHORTENED_PRICE * (l - phones.len()) as f32);
                     let mut previous: Option<(usize, usize, Phone)> = None;
                     for (i, &p) in phones.iter().enumerate() {
                         let from = match previous {
@@ -127,6 +134,9 @@ impl Network {
                         };
                         let from = from.into_iter().map(|s| s as u32).collect();
                         let state = n.push(Kind::Phone { word: w, way, phone: i }, p as usize, from);
+                        if i == 0 {
+                            n.states[state].entry = shortened;
+                        }
                         if i + 1 < phones.len() {
                             let blank = n.push(Kind::Blank { word: w }, BLANK_EMISSION, vec![state as u32]);
                             previous = Some((state, blank, p));
@@ -149,7 +159,7 @@ impl Network {
     fn push(&mut self, kind: Kind, emission: usize, mut from: Vec<u32>) -> usize {
         let id = self.states.len();
         from.push(id as u32);
-        self.states.push(State { kind, emission, from });
+        self.states.push(State { kind, emission, from, entry: 0.0 });
         id
     }
 }
@@ -178,7 +188,8 @@ pub(super) fn align(emissions: &Emissions, words: &[Vec<Vec<Phone>>]) -> Vec<Opt
                 state
                     .from
                     .iter()
-                    .fold((f32::NEG_INFINITY, u32::MAX), |(b, i), &p| if score[p as usize] > b { (score[p as usize], p) } else { (b, i) })
+                    .map(|&p| (score[p as usize] - if p as usize == s { 0.0 } else { state.entry }, p))
+                    .fold((f32::NEG_INFINITY, u32::MAX), |best, here| if here.0 > best.0 { here } else { best })
             };
             next[s] = best + emissions.at(f, state.emission);
             back[f * n + s] = from;
@@ -248,4 +259,39 @@ fn read_path(path: &[(usize, usize)], network: &Network, emissions: &Emissions, 
     seen.into_iter()
         .map(|s| s.map(|s| Placed { first: s.first, last: s.last, way: s.way, score: s.best.iter().sum::<f32>() / s.best.len() as f32 }))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames that are blank but for the sounds given: frame, phone, log probability.
+    fn emissions(frames: usize, heard: &[(usize, Phone, f32)]) -> Emissions {
+        let mut values = vec![FLOOR; frames * EMISSIONS];
+        for row in values.chunks_exact_mut(EMISSIONS) {
+            (row[GAP_EMISSION], row[BLANK_EMISSION], row[WILD_EMISSION]) = (0.0, 0.0, -WILDCARD_PRICE);
+        }
+        for &(f, p, v) in heard {
+            let row = &mut values[f * EMISSIONS..(f + 1) * EMISSIONS];
+            row[p as usize] = v;
+            row[GAP_EMISSION] = -FILLER_PRICE;
+            row[BLANK_EMISSION] = FLOOR;
+        }
+        Emissions { frames, values }
+    }
+
+    #[test]
+    fn a_beginning_lost_in_noise_is_still_said() {
+        let (long, short) =
+            (vec![Phone::Z, Phone::OW, Phone::P, Phone::OY, Phone::N, Phone::T], vec![Phone::P, Phone::OY, Phone::N, Phone::T]);
+        let words = [vec![long.clone(), short]];
+        let point = [(12, Phone::P, -0.1), (14, Phone::OY, -0.1), (16, Phone::N, -0.1), (18, Phone::T, -0.1)];
+        // Something was there, less like the word than a gap is.
+        let faint = [(4, Phone::Z, -5.5), (7, Phone::OW, -5.5)];
+        let placed = align(&emissions(24, &[&faint[..], &point].concat()), &words);
+        assert_eq!(placed[0].as_ref().map(|p| (p.way, p.first, p.last)), Some((0, 4, 18)));
+        // Nothing was there.
+        let placed = align(&emissions(24, &point), &words);
+        assert_eq!(placed[0].as_ref().map(|p| (p.way, p.first, p.last)), Some((1, 12, 18)));
+    }
 }

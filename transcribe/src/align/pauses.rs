@@ -14,6 +14,8 @@ const STRETCH: usize = 8;
 /// Speech must stand this far above it, or nothing is said about the gap, dB. A muffled microphone
 /// leaves little of the high sounds.
 const LEAST_RANGE_DB: [f32; 2] = [25.0, 15.0];
+/// A piece in which speech stands less than this above the quietest twentieth is noisy, dB.
+const NOISY_RANGE_DB: f32 = 20.0;
 /// Quiet shorter than this between words may be a stop's closure, samples.
 pub(super) const LEAST_PAUSE: usize = 1_600;
 /// The same before the first word and after the last.
@@ -31,6 +33,8 @@ pub(super) struct Loudness {
     frames: Vec<[f32; 2]>,
     /// What speech reaches in each.
     speech: [f32; 2],
+    /// Whether there is so much noise that weak sounds drown in it.
+    pub noisy: bool,
 }
 
 impl Loudness {
@@ -44,13 +48,14 @@ impl Loudness {
             [low, high].map(|e| 10.0 * (e / WINDOW as f32 + 1e-10).log10())
         };
         let frames: Vec<[f32; 2]> = (0..count).map(energy).collect();
-        let loud = |band: usize| {
+        let percentile = |band: usize, p: usize| {
             let mut sorted: Vec<f32> = frames.iter().map(|e| e[band]).collect();
             sorted.sort_by(f32::total_cmp);
-            sorted.get(sorted.len() * 95 / 100).copied().unwrap_or(f32::NEG_INFINITY)
+            sorted.get(sorted.len() * p / 100).copied().unwrap_or(f32::NEG_INFINITY)
         };
-        let speech = [loud(0), loud(1)];
-        Self { frames, speech }
+        let speech = [percentile(0, 95), percentile(1, 95)];
+        let noisy = speech[0] - percentile(0, 5) < NOISY_RANGE_DB;
+        Self { frames, speech, noisy }
     }
 
     /// Quiet stretches of at least `least` samples between two samples, the background being what is

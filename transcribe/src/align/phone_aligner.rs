@@ -104,7 +104,14 @@ impl PhoneAligner {
 }
 
 /// Replaces the rough edges of the words that were found by the HMM's.
-fn refine(model: &AcousticModel, audio: &[f32], ways: &[Vec<Vec<Phone>>], placed: &[Option<Placed>], out: &mut [Option<AlignedWord>]) {
+fn refine(
+    model: &AcousticModel,
+    audio: &[f32],
+    noisy: bool,
+    ways: &[Vec<Vec<Phone>>],
+    placed: &[Option<Placed>],
+    out: &mut [Option<AlignedWord>],
+) {
     let found: Vec<usize> = (0..placed.len()).filter(|i| placed[*i].is_some()).collect();
     let chain = found
         .iter()
@@ -118,7 +125,7 @@ fn refine(model: &AcousticModel, audio: &[f32], ways: &[Vec<Vec<Phone>>], placed
             })
         })
         .collect();
-    let Some(edges) = find_edges(model, audio, &chain) else {
+    let Some(edges) = find_edges(model, audio, &chain, noisy) else {
         tracing::debug!("no path for the phone HMM; the recogniser's rough times stay");
         return;
     };
@@ -130,15 +137,14 @@ fn refine(model: &AcousticModel, audio: &[f32], ways: &[Vec<Vec<Phone>>], placed
 }
 
 /// Takes the quiet beside a pause out of the words around it.
-fn leave_pauses(audio: &[f32], ways: &[Vec<Vec<Phone>>], placed: &[Option<Placed>], out: &mut [Option<AlignedWord>]) {
-    let loudness = Loudness::of(audio);
+fn leave_pauses(loudness: &Loudness, samples: usize, ways: &[Vec<Vec<Phone>>], placed: &[Option<Placed>], out: &mut [Option<AlignedWord>]) {
     let found: Vec<(usize, &Placed)> = placed.iter().enumerate().filter_map(|(i, p)| Some((i, p.as_ref()?))).collect();
     let phones = |i: usize, p: &Placed| ways[i].get(p.way).map_or(&[][..], Vec::as_slice);
     let least_cut = |p: Option<&Phone>| if p.is_some_and(|p| WEAK.contains(p)) { FAR } else { 0 };
     for k in 0..=found.len() {
         let (before, after) = (k.checked_sub(1).and_then(|b| found.get(b)), found.get(k));
         let from = before.map_or(0, |(_, p)| p.last * FRAME_SAMPLES);
-        let to = after.map_or(audio.len(), |(_, p)| p.first * FRAME_SAMPLES);
+        let to = after.map_or(samples, |(_, p)| p.first * FRAME_SAMPLES);
         let least = if before.is_some() && after.is_some() { LEAST_PAUSE } else { LEAST_MARGIN };
         let quiet = loudness.quiet(from, to, least);
         if let (Some((i, p)), Some((start, _))) = (before, quiet.first().copied())
@@ -185,10 +191,11 @@ impl ForcedAligner for PhoneAligner {
         let placed = ctc::align(&emissions, &ways);
         let mut out: Vec<Option<AlignedWord>> =
             placed.iter().zip(&ways).map(|(p, ways)| p.as_ref().map(|p| peak_times(p, ways.is_empty()))).collect();
+        let loudness = Loudness::of(audio);
         if let Some(model) = &self.acoustic_model {
-            refine(model, audio, &ways, &placed, &mut out);
+            refine(model, audio, loudness.noisy, &ways, &placed, &mut out);
         }
-        leave_pauses(audio, &ways, &placed, &mut out);
+        leave_pauses(&loudness, audio.len(), &ways, &placed, &mut out);
         Ok(interpolate(&mut out, audio.len()))
     }
 }

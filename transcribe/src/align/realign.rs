@@ -4,12 +4,9 @@ use super::{AlignedWord, Alignment, ForcedAligner, Problem, ProblemKind, SAMPLE_
 use crate::audio::AudioReader;
 use crate::{Error, Result};
 use redline_schemas::time::AudioClock;
-use redline_schemas::{
-    FORMAT_VERSION, GuardDecision, RequestManifest, Segment, SessionDir, Tool, Transcript, TranscriptKind, Utc, Word, fsio,
-};
+use redline_schemas::{FORMAT_VERSION, GuardDecision, RequestManifest, Segment, SessionDir, Tool, Transcript, TranscriptKind, Word, fsio};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::ops::Range;
-use std::time::SystemTime;
 
 /// The guard's name under which a transcript records text that does not fit the sound.
 pub const GUARD: &str = "alignment";
@@ -60,7 +57,7 @@ pub fn realign(
         guards,
         correction: None,
         audio_sha256: audio.map(|a| fsio::sha256_file(&dir.path().join(&a.file.path))).transpose()?,
-        created_utc: Utc::from(SystemTime::now()),
+        created_utc: redline_schemas::time::made_utc()?,
         tool: Tool::redline(),
     })
 }

@@ -13,8 +13,7 @@ const LOW_HZ: f64 = 130.0;
 const HIGH_HZ: f64 = 6800.0;
 const EMPHASIS: f32 = 0.97;
 const LIFTER: f64 = 22.0;
-/// How much of the noise estimate is taken out, and how much at least stays.
-const NOISE_FACTOR: f32 = 1.5;
+/// How much of the noise estimate stays at least.
 const NOISE_FLOOR: f32 = 0.2;
 /// Cepstra of a frame.
 pub(super) const CEPSTRA: usize = 13;
@@ -54,8 +53,8 @@ fn filters() -> Vec<Filter> {
 }
 
 /// Features of 16 kHz audio, one frame every [`STEP`]; frame `i` is centred on sample
-/// `i · STEP + WINDOW / 2`.
-pub(super) fn features(audio: &[f32]) -> Vec<Frame> {
+/// `i · STEP + WINDOW / 2`. `noise` is how much of the estimated noise is taken out.
+pub(super) fn features(audio: &[f32], noise: f32) -> Vec<Frame> {
     if audio.len() < WINDOW {
         return Vec::new();
     }
@@ -89,7 +88,7 @@ pub(super) fn features(audio: &[f32]) -> Vec<Frame> {
             t.weights.iter().zip(&spectrum[t.first..]).map(|(w, s)| w * s.norm_sqr()).sum()
         }));
     }
-    subtract_noise(&mut powers);
+    subtract_noise(&mut powers, noise);
     let mut cepstra: Vec<[f32; CEPSTRA]> = powers
         .iter()
         .map(|p| {
@@ -102,7 +101,7 @@ pub(super) fn features(audio: &[f32]) -> Vec<Frame> {
 }
 
 /// Takes steady noise out of each band: the quietest tenth of the frames tells how loud it is.
-fn subtract_noise(powers: &mut [[f32; FILTERS]]) {
+fn subtract_noise(powers: &mut [[f32; FILTERS]], factor: f32) {
     let mut band: Vec<f32> = Vec::with_capacity(powers.len());
     for b in 0..FILTERS {
         band.clear();
@@ -111,7 +110,7 @@ fn subtract_noise(powers: &mut [[f32; FILTERS]]) {
         let quiet = &band[..band.len().div_ceil(10)];
         let noise = quiet.iter().sum::<f32>() / quiet.len().max(1) as f32;
         for p in powers.iter_mut() {
-            p[b] = (p[b] - NOISE_FACTOR * noise).max(NOISE_FLOOR * noise);
+            p[b] = (p[b] - factor * noise).max(NOISE_FLOOR * noise);
         }
     }
 }
